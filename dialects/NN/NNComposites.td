@@ -1,0 +1,167 @@
+//===- NNComposites.td - Composite ops kept whole for numerics and speed --===//
+#ifndef ZERO_DIALECTS_NN_NNCOMPOSITES_TD
+#define ZERO_DIALECTS_NN_NNCOMPOSITES_TD
+
+include "dialects/NN/NNOps.td"
+
+class NN_Composite<string mnemonic, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<NN_DecomposableOpInterface>], traits)>;
+
+def NN_GeluOp : NN_Composite<"gelu", [SameOperandsAndResultType, NN_ElementwiseOp,
+                                      DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "x * Phi(x); `tanh`: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (arXiv 1606.08415).";
+  let arguments = (ins NN_GeluKindAttr:$approximate, NN_FloatTensor:$operand);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$approximate $operand attr-dict `:` type($result)";
+}
+
+def NN_SoftmaxOp : NN_Composite<"softmax", [SameOperandsAndResultType,
+                                            DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "exp(x - max) / sum over `axis`; a row of -inf only gives NaN, as in PyTorch.";
+  let arguments = (ins NN_FloatTensor:$operand, I64Attr:$axis);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$operand `axis` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_Composite<"layer_norm", [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Normalises each row over the trailing dimensions that `scale` has (arXiv 1607.06450, ONNX LayerNormalization-17).";
+  let description = [{
+    result = (x - mean) * rstd * scale + bias with rstd = 1 / sqrt(var + epsilon), var biased. `mean` and `rstd` have
+    the leading dimensions of x and are what the gradient reads.
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, NN_FloatTensor:$scale, Optional<NN_FloatTensor>:$bias, F64Attr:$epsilon);
+  let results = (outs NN_FloatTensor:$result, NN_FloatTensor:$mean, NN_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $operand `scale` $scale (`bias` $bias^)? `epsilon` $epsilon attr-dict
+    `:` type($operand) `,` type($scale) (`,` type($bias)^)? `->` type($result) `,` type($mean) `,` type($rstd)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_AttentionOp : NN_Composite<"attention", [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "softmax(scale * q k^T + mask) v for each head (arXiv 1706.03762), without storing the scores.";
+  let description = [{
+    Shapes: query B x T x H x D; key, value B x S x G x D with G dividing H (query head h reads group h / (H / G));
+    result B x T x H x D; `log_sum_exp` B x H x T, which the gradient reads. `causal`: position t sees s <= t + S - T.
+    `mask` (B or 1) x (H or 1) x T x S is added to the scores; it has no gradient.
+  }];
+  let arguments = (ins NN_FloatTensor:$query, NN_FloatTensor:$key, NN_FloatTensor:$value, Optional<NN_FloatTensor>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs NN_FloatTensor:$result, NN_FloatTensor:$log_sum_exp);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^)? `scale` $scale (`causal` $causal^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) (`,` type($mask)^)? `->` type($result) `,` type($log_sum_exp)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_AttentionGradOp : NN_Composite<"attention_grad", [NN_NoGradient,
+    AllTypesMatch<["query", "result", "result_gradient", "query_gradient"]>,
+    AllTypesMatch<["key", "value", "key_gradient", "value_gradient"]>]> {
+  let summary = "Gradients of query, key and value; the probabilities are computed again from `log_sum_exp` (arXiv 2205.14135, algorithm 4).";
+  let arguments = (ins NN_FloatTensor:$query, NN_FloatTensor:$key, NN_FloatTensor:$value, Optional<NN_FloatTensor>:$mask,
+                       NN_FloatTensor:$result, NN_FloatTensor:$log_sum_exp, NN_FloatTensor:$result_gradient,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs NN_FloatTensor:$query_gradient, NN_FloatTensor:$key_gradient, NN_FloatTensor:$value_gradient);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^)? `result` $result `,` $log_sum_exp `gradient` $result_gradient `scale` $scale
+    (`causal` $causal^)? attr-dict
+    `:` type($query) `,` type($key) (`,` type($mask)^)? `,` type($log_sum_exp)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_CrossEntropyOp : NN_Composite<"cross_entropy", [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>,
+                                                       DeclareOpInterfaceMethods<NN_LossOpInterface>]> {
+  let summary = "Sum over counted labels of log(sum(exp(logits))) - logits[label]; classes are the last dimension.";
+  let description = [{
+    Labels equal to `ignore_index` do not count; any other label outside [0, classes) ends the step with an error.
+    `log_sum_exp` has the labels' shape and is what the gradient reads. Only `loss_sum` has a gradient.
+
+    ```mlir
+    func.func @loss(%logits: tensor<8x10xf32>, %labels: tensor<8xi64>) -> (tensor<f32>, tensor<i64>) {
+      %sum, %count, %lse = nn.cross_entropy %logits, %labels
+          : tensor<8x10xf32>, tensor<8xi64> -> tensor<f32>, tensor<i64>, tensor<8xf32>
+      return %sum, %count : tensor<f32>, tensor<i64>
+    }
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IntTensor:$labels, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs 0DTensorOf<[F32, F64]>:$loss_sum, 0DTensorOf<[I64]>:$count, NN_FloatTensor:$log_sum_exp);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict
+    `:` type($logits) `,` type($labels) `->` type($loss_sum) `,` type($count) `,` type($log_sum_exp)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_MseLossOp : NN_Composite<"mse_loss", [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>,
+                                             DeclareOpInterfaceMethods<NN_LossOpInterface>]> {
+  let summary = "Sum of (prediction - target)^2; every element counts.";
+  let arguments = (ins NN_FloatTensor:$prediction, NN_FloatTensor:$target);
+  let results = (outs 0DTensorOf<[F32, F64]>:$loss_sum, 0DTensorOf<[I64]>:$count);
+  let assemblyFormat = "$prediction `,` $target attr-dict `:` type($prediction) `,` type($target) `->` type($loss_sum) `,` type($count)";
+  let hasVerifier = 1;
+}
+
+def NN_OutputLossOp : NN_Composite<"output_loss", [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>,
+                                                   DeclareOpInterfaceMethods<NN_LossOpInterface>]> {
+  let summary = "A loss that the model computes itself (one element); it counts as one position.";
+  let arguments = (ins NN_FloatTensor:$operand);
+  let results = (outs 0DTensorOf<[F32, F64]>:$loss_sum, 0DTensorOf<[I64]>:$count);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($loss_sum) `,` type($count)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizers: the definition, per parameter, on whole tensors
+//===----------------------------------------------------------------------===//
+
+def NN_GlobalNormOp : NN_Op<"global_norm", [Pure, NN_NoGradient]> {
+  let summary = "sqrt of the sum of squares of all elements, the same bits for every layout (design, section 3).";
+  let arguments = (ins Variadic<NN_FloatTensor>:$operands);
+  let results = (outs 0DTensorOf<[F32, F64]>:$result);
+  let assemblyFormat = "$operands attr-dict `:` type($operands) `->` type($result)";
+}
+
+def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
+    AllTypesMatch<["parameter", "gradient", "exp_avg", "exp_avg_sq", "new_parameter", "new_exp_avg", "new_exp_avg_sq"]>,
+    AllTypesMatch<["gradient_scale", "learning_rate", "bias_correction1", "bias_correction2"]>]> {
+  let summary = "One Adam step (arXiv 1412.6980); with `decoupled` weight decay AdamW (arXiv 1711.05101).";
+  let description = [{
+    g = gradient * gradient_scale; without `decoupled` g += weight_decay * p, with it p *= 1 - lr * weight_decay.
+    m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
+    p -= lr / bias_correction1 * m / (sqrt(v) / sqrt(bias_correction2) + epsilon). As torch.optim computes it.
+    Results: the new parameter, exp_avg, exp_avg_sq. Tensors have one shape; scalars are 0-d f32.
+  }];
+  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, NN_FloatTensor:$exp_avg, NN_FloatTensor:$exp_avg_sq,
+                       NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate, NN_Scalar:$bias_correction1, NN_Scalar:$bias_correction2,
+                       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weight_decay, UnitAttr:$decoupled);
+  let results = (outs NN_FloatTensor:$new_parameter, NN_FloatTensor:$new_exp_avg, NN_FloatTensor:$new_exp_avg_sq);
+  let assemblyFormat = [{
+    $parameter `,` $gradient `,` $exp_avg `,` $exp_avg_sq `scale` $gradient_scale `lr` $learning_rate
+    `correction` $bias_correction1 `,` $bias_correction2 attr-dict `:` type($parameter) `,` type($gradient_scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient,
+    AllTypesMatch<["parameter", "gradient", "new_parameter"]>, AllTypesMatch<["gradient_scale", "learning_rate"]>]> {
+  let summary = "One SGD step as torch.optim.SGD computes it; `momentum_buffer` is absent where momentum is 0.";
+  let description = [{
+    g = gradient * gradient_scale + weight_decay * p; with momentum: buffer = momentum * buffer + g, g = buffer
+    (`nesterov`: g + momentum * buffer); p -= lr * g. Results: the new parameter and, with momentum, the new buffer.
+  }];
+  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, Optional<NN_FloatTensor>:$momentum_buffer,
+                       NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate,
+                       F64Attr:$momentum, F64Attr:$weight_decay, UnitAttr:$nesterov);
+  let results = (outs NN_FloatTensor:$new_parameter, Optional<NN_FloatTensor>:$new_momentum_buffer);
+  let assemblyFormat = [{
+    $parameter `,` $gradient (`momentum` $momentum_buffer^)? `scale` $gradient_scale `lr` $learning_rate attr-dict
+    `:` type($parameter) `,` type($gradient_scale) (`,` type($momentum_buffer)^)? (`->` type($new_momentum_buffer)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,99 @@
+//===- NNDialect.td - The nn dialect: whole tensors on one device ---------===//
+#ifndef ZERO_DIALECTS_NN_NNDIALECT_TD
+#define ZERO_DIALECTS_NN_NNDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::zero::nn";
+  let summary = "Neural network computation on whole tensors, on one device.";
+  let description = [{
+    A small orthogonal set of operations with value semantics plus the few composites worth keeping whole. The
+    dialect knows no rank, no memory and no time. Broadcasting is always explicit (`nn.broadcast`). See
+    dialects/NN/README.md.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def NN_RoleKind : I32EnumAttr<"RoleKind", "what a function argument or result means to a training step", [
+  I32EnumAttrCase<"Input", 0, "input">,                        // a model input, by its name in the data
+  I32EnumAttrCase<"Label", 1, "label">,                        // the labels, by their name in the data
+  I32EnumAttrCase<"Parameter", 2, "parameter">,                // a trained tensor
+  I32EnumAttrCase<"Frozen", 3, "frozen">,                      // a weight that is read and never trained
+  I32EnumAttrCase<"Gradient", 4, "gradient">,                  // accumulated over micro-batches
+  I32EnumAttrCase<"ExpAvg", 5, "exp_avg">,                     // Adam's first moment
+  I32EnumAttrCase<"ExpAvgSq", 6, "exp_avg_sq">,                // Adam's second moment
+  I32EnumAttrCase<"Momentum", 7, "momentum">,                  // SGD's momentum buffer
+  I32EnumAttrCase<"LossSum", 8, "loss_sum">,                   // accumulated over micro-batches
+  I32EnumAttrCase<"LabelCount", 9, "label_count">,             // accumulated over micro-batches
+  I32EnumAttrCase<"Loss", 10, "loss">,                         // the mean loss of the step, the same on all ranks
+  I32EnumAttrCase<"GradNorm", 11, "grad_norm">,                // the global gradient norm before clipping
+  I32EnumAttrCase<"LearningRate", 12, "learning_rate">,        // a step input
+  I32EnumAttrCase<"BiasCorrection1", 13, "bias_correction1">,  // a step input: 1 - beta1^t
+  I32EnumAttrCase<"BiasCorrection2", 14, "bias_correction2">,  // a step input: 1 - beta2^t
+]> {
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+
+class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def NN_RoleAttr : NN_Attr<"Role", "role"> {
+  let summary = "What an argument or result of a step's function is; a result writes the state of the same role and name.";
+  let description = [{
+    Stored as the argument or result attribute `nn.role`. A result whose role and name equal those of an argument
+    (of this or of another function of the step) is the new value of that state: aliasing is this attribute.
+
+    Example: `#nn.role<parameter "h.0.attn.q.weight">`
+  }];
+  let parameters = (ins EnumParameter<NN_RoleKind>:$kind, StringRefParameter<"the user's own name, or a bucket's">:$name);
+  let assemblyFormat = "`<` $kind $name `>`";
+}
+
+def NN_ExternalAttr : NN_Attr<"External", "external"> {
+  let summary = "Bytes of a tensor that stay in a file.";
+  let description = [{
+    Stored as the argument attribute `nn.data` of parameters and frozen weights. `file` is relative to the folder
+    of the `.mlir` that holds it; `offset` and `length` are bytes; `checksum` is XXH3-64 of these bytes; the layout
+    is little-endian row-major.
+
+    Example: `#nn.external<"gpt2.onnx", 4096, 65536, 0x1234>`
+  }];
+  let parameters = (ins StringRefParameter<"path relative to the module's file">:$file,
+                        "uint64_t":$offset, "uint64_t":$length, "uint64_t":$checksum);
+  let assemblyFormat = "`<` $file `,` $offset `,` $length `,` $checksum `>`";
+}
+
+def NN_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison of two elements", [
+  I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
+  I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]> {
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_ComparePredicateAttr : EnumAttr<NN_Dialect, NN_ComparePredicate, "predicate">;
+
+def NN_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
+  I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"prod", 3>]> {
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
+
+def NN_GeluKind : I32EnumAttr<"GeluKind", "exact (erf) or the tanh approximation", [
+  I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"tanh", 1>]> {
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_GeluKindAttr : EnumAttr<NN_Dialect, NN_GeluKind, "gelu_kind">;
+
+#endif

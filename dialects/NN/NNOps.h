@@ -1,0 +1,40 @@
+//===- NNOps.h - The nn dialect -------------------------------------------===//
+#ifndef ZERO_DIALECTS_NN_NNOPS_H
+#define ZERO_DIALECTS_NN_NNOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/NN/NNEnums.h.inc"
+
+#include "dialects/NN/NNDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/NN/NNAttrs.h.inc"
+
+namespace zero::nn {
+/// The result does not depend differentiably on the operands ("no gradient" is said, never implied).
+template <typename ConcreteType>
+class NoGradient : public mlir::OpTrait::TraitBase<ConcreteType, NoGradient> {};
+/// Result element i depends on element i of each operand only.
+template <typename ConcreteType>
+class ElementwiseOp : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseOp> {};
+
+/// The names of the attributes of function arguments, results and modules.
+inline constexpr llvm::StringLiteral kRoleAttrName = "nn.role";  // RoleAttr, on arguments and results
+inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // ExternalAttr or ElementsAttr, on arguments
+} // namespace zero::nn
+
+#include "dialects/NN/NNInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/NN/NNOps.h.inc"
+
+#endif

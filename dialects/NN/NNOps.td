@@ -1,0 +1,327 @@
+//===- NNOps.td - The primitive ops of the nn dialect ---------------------===//
+#ifndef ZERO_DIALECTS_NN_NNOPS_TD
+#define ZERO_DIALECTS_NN_NNOPS_TD
+
+include "dialects/NN/NNDialect.td"
+include "dialects/NN/NNInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def NN_Int : AnyTypeOf<[I1, I8, UI8, I16, I32, I64]>;
+def NN_Tensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, I32, I64]>;
+def NN_FloatTensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+def NN_IntTensor : RankedTensorOf<[I8, UI8, I16, I32, I64]>;
+def NN_BoolTensor : RankedTensorOf<[I1]>;
+def NN_Scalar : 0DTensorOf<[F32, F64]>;
+
+class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+class NN_Unary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType, NN_ElementwiseOp], traits)> {
+  let summary = text;
+  let arguments = (ins type:$operand);
+  let results = (outs type:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+class NN_DiffUnary<string mnemonic, string text, TypeConstraint type = NN_FloatTensor>
+    : NN_Unary<mnemonic, text, type, [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]>;
+class NN_ConstUnary<string mnemonic, string text, TypeConstraint type = NN_FloatTensor>
+    : NN_Unary<mnemonic, text, type, [NN_NoGradient]>;
+
+def NN_NegOp : NN_DiffUnary<"neg", "-x", NN_Tensor>;
+def NN_AbsOp : NN_DiffUnary<"abs", "|x|; its gradient at 0 is 0", NN_Tensor>;
+def NN_ExpOp : NN_DiffUnary<"exp", "e^x">;
+def NN_LogOp : NN_DiffUnary<"log", "natural logarithm">;
+def NN_SqrtOp : NN_DiffUnary<"sqrt", "square root">;
+def NN_RsqrtOp : NN_DiffUnary<"rsqrt", "1 / sqrt(x)">;
+def NN_ReciprocalOp : NN_DiffUnary<"reciprocal", "1 / x">;
+def NN_TanhOp : NN_DiffUnary<"tanh", "hyperbolic tangent">;
+def NN_SigmoidOp : NN_DiffUnary<"sigmoid", "1 / (1 + e^-x)">;
+def NN_ErfOp : NN_DiffUnary<"erf", "error function">;
+def NN_SinOp : NN_DiffUnary<"sin", "sine">;
+def NN_CosOp : NN_DiffUnary<"cos", "cosine">;
+def NN_ReluOp : NN_DiffUnary<"relu", "max(x, 0); its gradient at 0 is 0">;
+def NN_SignOp : NN_ConstUnary<"sign", "-1, 0 or 1", NN_Tensor>;
+def NN_FloorOp : NN_ConstUnary<"floor", "largest integer not above x">;
+def NN_CeilOp : NN_ConstUnary<"ceil", "smallest integer not below x">;
+def NN_RoundOp : NN_ConstUnary<"round", "nearest integer, halves to even">;
+def NN_NotOp : NN_ConstUnary<"not", "bitwise complement; logical not of i1", RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>>;
+
+class NN_Binary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType, NN_ElementwiseOp], traits)> {
+  let summary = text;
+  let arguments = (ins type:$lhs, type:$rhs);
+  let results = (outs type:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+class NN_DiffBinary<string mnemonic, string text, list<Trait> traits = []>
+    : NN_Binary<mnemonic, text, NN_Tensor, !listconcat([DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>], traits)>;
+
+def NN_AddOp : NN_DiffBinary<"add", "x + y", [Commutative]> { let hasFolder = 1; }
+def NN_SubOp : NN_DiffBinary<"sub", "x - y"> { let hasFolder = 1; }
+def NN_MulOp : NN_DiffBinary<"mul", "x * y", [Commutative]> { let hasFolder = 1; }
+def NN_DivOp : NN_DiffBinary<"div", "x / y; integers truncate towards zero"> { let hasFolder = 1; }
+def NN_MaxOp : NN_DiffBinary<"max", "the larger; the gradient of equal operands is halved between them", [Commutative]>;
+def NN_MinOp : NN_DiffBinary<"min", "the smaller; the gradient of equal operands is halved between them", [Commutative]>;
+def NN_PowOp : NN_DiffBinary<"pow", "x^y"> { let hasFolder = 1; }
+def NN_RemOp : NN_Binary<"rem", "remainder with the sign of the dividend (C's fmod and %)", NN_Tensor, [NN_NoGradient]>;
+class NN_Logical<string mnemonic, string text>
+    : NN_Binary<mnemonic, text, RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>, [NN_NoGradient, Commutative]>;
+def NN_AndOp : NN_Logical<"and", "bitwise and; logical and of i1"> { let hasFolder = 1; }
+def NN_OrOp : NN_Logical<"or", "bitwise or; logical or of i1"> { let hasFolder = 1; }
+def NN_XorOp : NN_Logical<"xor", "bitwise exclusive or">;
+
+def NN_CompareOp : NN_Op<"compare", [Pure, NN_NoGradient, NN_ElementwiseOp, SameOperandsAndResultShape, SameTypeOperands]> {
+  let summary = "Compares element by element; comparisons with NaN are false except `ne`.";
+  let arguments = (ins NN_ComparePredicateAttr:$predicate, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let results = (outs NN_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+}
+
+def NN_SelectOp : NN_Op<"select", [Pure, NN_ElementwiseOp, AllTypesMatch<["on_true", "on_false", "result"]>,
+                                   AllShapesMatch<["condition", "result"]>,
+                                   DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "condition ? on_true : on_false, element by element.";
+  let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$on_true, NN_Tensor:$on_false);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($result)";
+  let hasFolder = 1;
+}
+
+def NN_CastOp : NN_Op<"cast", [Pure, NN_ElementwiseOp, SameOperandsAndResultShape,
+                               DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Converts elements: float to integer truncates, to a narrower float rounds to nearest even, to i1 compares with 0.";
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def NN_BroadcastOp : NN_Op<"broadcast", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Repeats a tensor along new or size-1 dimensions.";
+  let description = [{
+    Operand dimension i becomes result dimension `dims[i]`; `dims` is strictly increasing. The operand's size there
+    is the result's or 1.
+
+    ```mlir
+    func.func @bias(%b: tensor<64xf32>) -> tensor<8x64xf32> {
+      %0 = nn.broadcast %b dims [1] : tensor<64xf32> to tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_ReshapeOp : NN_Op<"reshape", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "The same elements in row-major order under another shape.";
+  let description = [{
+    Before `nn-bind-batch` the new shape may be an operand (a 1-d i64 tensor; -1 once: what remains; 0: the operand's
+    dimension at that place unless `allow_zero`); afterwards the result type is static and says it alone.
+  }];
+  let arguments = (ins NN_Tensor:$operand, Optional<1DTensorOf<[I64]>>:$shape, UnitAttr:$allow_zero);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand (`shape` $shape^ `:` type($shape) `,`)? attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$operand), [{
+    build($_builder, $_state, type, operand, ::mlir::Value(), false);
+  }]>];
+}
+
+def NN_ShapeOfOp : NN_Op<"shape_of", [Pure, NN_NoGradient]> {
+  let summary = "The shape as a 1-d i64 tensor; gone after `nn-bind-batch`.";
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs 1DTensorOf<[I64]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def NN_BroadcastToOp : NN_Op<"broadcast_to", [Pure, NN_NoGradient]> {
+  let summary = "ONNX Expand: broadcast both ways against a shape operand; gone after `nn-bind-batch`.";
+  let arguments = (ins NN_Tensor:$operand, 1DTensorOf<[I64]>:$shape);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand `shape` $shape `:` type($shape) `,` attr-dict `:` type($operand) `to` type($result)";
+}
+
+def NN_TransposeOp : NN_Op<"transpose", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Permutes dimensions: result dimension i is operand dimension permutation[i].";
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand $permutation attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_SliceOp : NN_Op<"slice", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Elements starts + i * strides for i below the result's sizes; strides may be negative.";
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$strides);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand `starts` $starts `strides` $strides attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_PadOp : NN_Op<"pad", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Puts `low`, `high` and, between neighbours, `interior` copies of `value` around the elements; none is negative.";
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior,
+                       DefaultValuedAttr<F64Attr, "0.0">:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand `low` $low `high` $high `interior` $interior attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_ConcatOp : NN_Op<"concat", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Joins tensors along `axis`.";
+  let arguments = (ins Variadic<NN_Tensor>:$operands, I64Attr:$axis);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operands `axis` $axis attr-dict `:` type($operands) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing
+//===----------------------------------------------------------------------===//
+
+def NN_GatherOp : NN_Op<"gather", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Takes slices of `data` along `axis` by index; an index outside [0, size) ends the step with an error.";
+  let description = [{
+    Result shape: data[:axis] ++ indices ++ data[axis+1:]. ONNX's negative indices are made non-negative at import.
+  }];
+  let arguments = (ins NN_Tensor:$data, NN_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$data `[` $indices `]` `axis` $axis attr-dict `:` type($data) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_ScatterAddOp : NN_Op<"scatter_add", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "The transpose of gather: zeros of the result type with `updates` added at `indices`, in index order.";
+  let arguments = (ins NN_Tensor:$updates, NN_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$updates `[` $indices `]` `axis` $axis attr-dict `:` type($updates) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_GatherNDOp : NN_Op<"gather_nd", [Pure, NN_NoGradient]> {
+  let summary = "ONNX GatherND: takes slices of `data` by index tuples (the last dimension of `indices`).";
+  let arguments = (ins NN_Tensor:$data, NN_IntTensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$data `[` $indices `]` attr-dict `:` type($data) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and contractions
+//===----------------------------------------------------------------------===//
+
+def NN_ReduceOp : NN_Op<"reduce", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Combines the elements along `axes`, which vanish from the shape.";
+  let description = [{
+    `max` and `min` pass the gradient to the extreme elements, equal ones share it evenly.
+
+    ```mlir
+    func.func @sum_rows(%x: tensor<8x64xf32>) -> tensor<8xf32> {
+      %0 = nn.reduce sum %x axes [1] : tensor<8x64xf32> to tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$operand, DenseI64ArrayAttr:$axes);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$kind $operand `axes` $axes attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_CumSumOp : NN_Op<"cumsum", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>, SameOperandsAndResultType]> {
+  let summary = "Running sum along `axis`.";
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand `axis` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_MatmulOp : NN_Op<"matmul", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "Batched matrix product of equal rank (2 or more) and equal batch dimensions.";
+  let description = [{
+    result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; `transpose_lhs` / `transpose_rhs` read the last two
+    dimensions of that operand exchanged. A weight shared over batch dimensions is a reshape to two dimensions first.
+
+    ```mlir
+    func.func @linear(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
+      %0 = nn.matmul %x, %w transpose_rhs : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+def NN_ConstantOp : NN_Op<"constant", [Pure, ConstantLike, NN_NoGradient, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A small constant or a splat.";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+}
+
+def NN_IotaOp : NN_Op<"iota", [Pure, NN_NoGradient]> {
+  let summary = "The index along `axis` at each element.";
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "`axis` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+def NN_GroupOp : NN_Op<"group", [Pure, NN_NoGradient, IsolatedFromAbove, SingleBlock]> {
+  let summary = "Ops that one generated kernel computes; made by `nn-form-groups` after differentiation.";
+  let description = [{
+    The body's arguments are the operands in order; `nn.yield` gives the results. Nothing inside is materialised but
+    the results. Which groups exist depends on shapes and types only, never on stage, bucket or world size.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$operands);
+  let results = (outs Variadic<NN_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def NN_YieldOp : NN_Op<"yield", [Pure, NN_NoGradient, Terminator, ReturnLike, ParentOneOf<["GroupOp"]>]> {
+  let summary = "The results of the enclosing group.";
+  let arguments = (ins Variadic<NN_Tensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+#endif

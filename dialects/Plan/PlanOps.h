@@ -1,0 +1,23 @@
+//===- PlanOps.h - The plan dialect ---------------------------------------===//
+#ifndef ZERO_DIALECTS_PLAN_PLANOPS_H
+#define ZERO_DIALECTS_PLAN_PLANOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "dialects/Plan/PlanEnums.h.inc"
+
+#include "dialects/Plan/PlanDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Plan/PlanAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Plan/PlanOps.h.inc"
+
+#endif

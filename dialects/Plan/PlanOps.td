@@ -1,0 +1,125 @@
+//===- PlanOps.td - The records of a plan ---------------------------------===//
+#ifndef ZERO_DIALECTS_PLAN_PLANOPS_TD
+#define ZERO_DIALECTS_PLAN_PLANOPS_TD
+
+include "dialects/Plan/PlanDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+def Plan_Slices : Plan_SliceArray;
+
+def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
+  let summary = "Memory of one kind, allocated once; `size_bytes` is set by `plan-assign-offsets`.";
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_MemoryKindAttr:$kind, I64Attr:$size_bytes);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
+def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
+  let summary = "A range of an arena. `state` buffers live for the whole run, others within one section.";
+  let description = [{
+    `offset` (bytes, a multiple of 64) is absent before `plan-assign-offsets`. `label` is the user's name of what it holds.
+    `padding_bytes` of `size_bytes` hold no element.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$arena, I64Attr:$size_bytes, OptionalAttr<I64Attr>:$offset,
+                       Plan_ContentClassAttr:$content, DefaultValuedAttr<I64Attr, "0">:$padding_bytes, UnitAttr:$state, StrAttr:$label);
+  let assemblyFormat = "$sym_name `in` $arena attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_SectionOp : Plan_Op<"section", [Symbol, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Commands that run together: `micro_first`, `micro_next` or `update`. All queues are idle at its start and its end.";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+}
+
+class Plan_Command<string mnemonic> : Plan_Op<mnemonic, [HasParent<"SectionOp">]>;
+
+def Plan_DispatchOp : Plan_Command<"dispatch"> {
+  let summary = "Runs a kernel: `reads` then `writes` are its pointers, in order.";
+  let description = [{
+    `kernel` names a generated kernel (a `plan.kernel`) or one of the library (include/zero/Runtime/Kernels/KernelTable.inc).
+    `integers` and `reals` are its parameters. A kernel that updates in place has the slice in both lists.
+  }];
+  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record, StrAttr:$kernel,
+                       Plan_Slices:$reads, Plan_Slices:$writes, DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$reals);
+  let assemblyFormat = "$kernel `on` $queue `reads` $reads `writes` $writes `waits` $waits (`records` $record^)? attr-dict";
+}
+
+def Plan_CollectiveOp : Plan_Command<"collective"> {
+  let summary = "One collective of one channel; `sequence` counts per channel within the section.";
+  let description = [{
+    all_gather: `source` is this rank's range, `target` the whole. reduce_scatter: `source` the whole of this rank's contributions, `target` its
+    range of the sum; `staging` takes what the peers send. Source and target may be in place.
+    `wire_bytes` is what each rank sends: (N - 1) / N x padded bytes (control_sum: (N - 1) x bytes).
+    `label` is the bucket's name or what the control sum is of.
+  }];
+  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
+                       Plan_CollectiveKindAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$source, Plan_SliceAttr:$target, OptionalAttr<Plan_SliceAttr>:$staging,
+                       I64Attr:$sequence, I64Attr:$wire_bytes, StrAttr:$label);
+  let assemblyFormat = [{
+    $kind $element `on` $queue $source `to` $target (`staging` $staging^)? `waits` $waits (`records` $record^)? attr-dict
+  }];
+}
+
+def Plan_CopyOp : Plan_Command<"copy"> {
+  let summary = "Copies bytes; an explicit copy that placement could not avoid. `reason` says why.";
+  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
+                       Plan_SliceAttr:$source, Plan_SliceAttr:$target, StrAttr:$reason);
+  let assemblyFormat = "`on` $queue $source `to` $target `waits` $waits (`records` $record^)? attr-dict";
+}
+
+def Plan_ZeroOp : Plan_Command<"zero"> {
+  let summary = "Writes zero bytes: padding of buckets.";
+  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record, Plan_Slices:$targets);
+  let assemblyFormat = "`on` $queue $targets `waits` $waits (`records` $record^)? attr-dict";
+}
+
+def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
+  let summary = "A generated kernel. Holds the group's `func.func` of nn ops until codegen has made its object code.";
+  let description = [{
+    `body_function` is a private function of this module (operands = reads, results = writes). Scalars and whole tensors alike are
+    pointers. `items` is the number of independent outputs that threads may split.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$body_function, I64Attr:$items);
+  let assemblyFormat = "$sym_name attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// What the runtime fills and reads
+//===----------------------------------------------------------------------===//
+
+def Plan_InputOp : Plan_Op<"input", []> {
+  let summary = "An array of one micro-batch that the data reader writes before each micro section.";
+  let description = [{
+    Integer values must lie in [0, limit) or, of labels, equal `ignore_index`; `limit` 0 means any. The reader checks, at the door.
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttr:$type, Plan_SliceAttr:$slice, UnitAttr:$label,
+                       DefaultValuedAttr<I64Attr, "0">:$limit, OptionalAttr<I64Attr>:$ignore_index);
+  let assemblyFormat = "$name `:` $type `at` $slice attr-dict";
+}
+
+def Plan_StateOp : Plan_Op<"state", []> {
+  let summary = "A state of the run: where it is and what it starts from.";
+  let description = [{
+    `role` is the `nn.role` kind (parameter, frozen, gradient, exp_avg, ...), `name` the bucket's name (or the frozen tensor's). `sharded`: the
+    slice is this rank's range of the bucket. Parameters and frozen weights start from the file's weights, the rest from zero.
+  }];
+  let arguments = (ins StrAttr:$role, StrAttr:$name, Plan_SliceAttr:$slice, UnitAttr:$sharded);
+  let assemblyFormat = "$role $name `at` $slice attr-dict";
+}
+
+def Plan_StepScalarOp : Plan_Op<"step_scalar", []> {
+  let summary = "A 0-d f32 that the executor writes before `update`: learning_rate (`value` = base rate) or bias_correction1/2 (`value` = beta).";
+  let arguments = (ins StrAttr:$kind, F64Attr:$value, Plan_SliceAttr:$slice);
+  let assemblyFormat = "$kind $value `at` $slice attr-dict";
+}
+
+def Plan_StepResultOp : Plan_Op<"step_result", []> {
+  let summary = "A 0-d f32 or i64 that the executor reads after `update`: loss, grad_norm, label_count.";
+  let arguments = (ins StrAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$slice);
+  let assemblyFormat = "$kind $element `at` $slice attr-dict";
+}
+
+#endif

@@ -1,0 +1,36 @@
+//===- ZeroOps.h - The zero dialect ---------------------------------------===//
+#ifndef ZERO_DIALECTS_ZERO_ZEROOPS_H
+#define ZERO_DIALECTS_ZERO_ZEROOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Zero/ZeroDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Zero/ZeroAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Zero/ZeroTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Zero/ZeroOps.h.inc"
+
+namespace zero::sharding {
+/// Elements a parameter starts at a multiple of, and that a bucket is padded to (times the mesh size).
+inline constexpr int64_t kCellElements = 64;
+/// The bucket symbol of a shard, full or partial type (or of a future of one); null for other types.
+mlir::FlatSymbolRefAttr getBucketSymbol(mlir::Type type);
+/// The bucket op that `type` names, looked up from `from`; null where there is none.
+BucketOp getBucket(mlir::Operation *from, mlir::Type type);
+/// The size of the mesh that `bucket` is on.
+int64_t getMeshSize(BucketOp bucket);
+} // namespace zero::sharding
+
+#endif

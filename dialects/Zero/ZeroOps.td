@@ -1,0 +1,210 @@
+//===- ZeroOps.td - The ops of the zero dialect ---------------------------===//
+#ifndef ZERO_DIALECTS_ZERO_ZEROOPS_TD
+#define ZERO_DIALECTS_ZERO_ZEROOPS_TD
+
+include "dialects/Zero/ZeroDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Zero_Op<string mnemonic, list<Trait> traits = []> : Op<Zero_Dialect, mnemonic, traits>;
+
+def Zero_AnyBucket : AnyTypeOf<[Zero_ShardType, Zero_FullType, Zero_PartialType]>;
+def Zero_ReducedBucket : AnyTypeOf<[Zero_ShardType, Zero_FullType]>;
+
+def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
+  let summary = "The ranks of the job along one axis.";
+  let description = "Example: `zero.mesh @dp {size = 8 : i64}`";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size);
+  let assemblyFormat = "$sym_name attr-dict";
+  let hasVerifier = 1;
+}
+
+def Zero_BucketOp : Zero_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A flat run of parameters that is gathered and reduced as one.";
+  let description = [{
+    `slots` are in order of first use; each starts at a multiple of 64 elements. `elements` is the padded size, a
+    multiple of 64 x mesh size; rank r owns elements [r, r + 1) x elements / size. Decided once by
+    `zero-assign-buckets`, the same at every stage. `block` names the block of the model that the bucket belongs to.
+
+    ```mlir
+    module {
+      zero.mesh @dp {size = 2 : i64}
+      zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64,
+                              slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>, #zero.slot<"h.0.b", offset = 64, shape = [8]>]}
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, TypeAttr:$element, I64Attr:$elements,
+                       TypedArrayAttrBase<Zero_SlotAttr, "slots">:$slots, StrAttr:$block);
+  let assemblyFormat = "$sym_name `on` $mesh attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The slot of `parameter`, or null.
+    SlotAttr getSlot(::llvm::StringRef parameter);
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Views of buckets
+//===----------------------------------------------------------------------===//
+
+def Zero_ViewOp : Zero_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "One parameter of a whole bucket; aliases it.";
+  let arguments = (ins Zero_FullType:$bucket, StrAttr:$slot);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$bucket `[` $slot `]` attr-dict `:` type($bucket) `->` type($result)";
+}
+
+def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
+  let summary = "The range of a whole bucket that this rank owns; aliases it.";
+  let arguments = (ins Zero_FullType:$full);
+  let results = (outs Zero_ShardType:$shard);
+  let assemblyFormat = "$full attr-dict `:` type($full) `->` type($shard)";
+  let hasVerifier = 1;
+}
+
+def Zero_AliasOp : Zero_Op<"alias", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "What a collective over one rank is: the same bytes under the type of its result.";
+  let description = "Legal only for buckets on a mesh of size 1.";
+  let arguments = (ins Zero_AnyBucket:$operand);
+  let results = (outs Zero_AnyBucket:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
+  let hasFolder = 1;
+}
+
+def Zero_PackOp : Zero_Op<"pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Puts one gradient per slot, in slot order, into a bucket of contributions; padding is zero.";
+  let description = [{
+    Value semantics; `zero-to-plan` lets the producer of operand i write at the slot's address, or else emits an explicit copy.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<AnyRankedTensor>:$gradients);
+  let results = (outs Zero_PartialType:$result);
+  let assemblyFormat = "$bucket `(` $gradients `)` attr-dict `:` functional-type($gradients, $result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+def Zero_AllGatherStartOp : Zero_Op<"all_gather_start", []> {
+  let summary = "Starts to collect the shards of all ranks into the whole bucket.";
+  let description = [{
+    ```
+    rank 0: [a . .]      [a b c]
+    rank 1: [. b .]  ->  [a b c]
+    rank 2: [. . c]      [a b c]
+    ```
+    The result is an allocation (MemAlloc): two starts never merge, a start whose result is unused dies.
+  }];
+  let arguments = (ins Zero_ShardType:$shard);
+  let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
+  let assemblyFormat = "$shard attr-dict `:` type($shard) `->` type($future)";
+  let hasVerifier = 1;
+}
+
+def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
+  let summary = "Starts to sum the ranks' contributions; each rank gets its range of the sum.";
+  let description = [{
+    ```
+    rank 0: [a0 b0]      [a0+a1 .    ]
+    rank 1: [a1 b1]  ->  [.     b0+b1]
+    ```
+    The sum is in rank order, in float32, rounded once to the bucket's element type.
+  }];
+  let arguments = (ins Zero_PartialType:$partial);
+  let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
+  let assemblyFormat = "$partial attr-dict `:` type($partial) `->` type($future)";
+  let hasVerifier = 1;
+}
+
+def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
+  let summary = "Starts to sum the ranks' contributions; each rank gets the whole sum. Is reduce-scatter, then all-gather.";
+  let arguments = (ins Zero_PartialType:$partial);
+  let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
+  let assemblyFormat = "$partial attr-dict `:` type($partial) `->` type($future)";
+  let hasVerifier = 1;
+}
+
+def Zero_WaitOp : Zero_Op<"wait", [Pure]> {
+  let summary = "The value of a future; the program goes on when it is complete.";
+  let arguments = (ins Zero_FutureType:$future);
+  let results = (outs Zero_ReducedBucket:$result);
+  let assemblyFormat = "$future attr-dict `:` type($future) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_ReleaseOp : Zero_Op<"release", []> {
+  let summary = "Gives a gathered bucket's memory back; made by `zero-insert-release`, the last pass of `schedule`.";
+  let arguments = (ins Arg<Zero_FullType, "", [MemFree]>:$full);
+  let assemblyFormat = "$full attr-dict `:` type($full)";
+}
+
+def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "result"]>]> {
+  let summary = "Sums a small tensor over the ranks of a mesh, in rank order, at once: norms, counts, losses.";
+  let description = "Its traffic is the row `control` of every report. On a mesh of one rank it folds to its operand.";
+  let arguments = (ins Arg<AnyRankedTensor, "", [MemRead]>:$operand, FlatSymbolRefAttr:$mesh);
+  let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "$operand `on` $mesh attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients and updates
+//===----------------------------------------------------------------------===//
+
+def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator", "value", "result"]>]> {
+  let summary = "accumulator + value, in place; in the first micro-batch of a step it is `value` alone.";
+  let description = [{
+    The accumulator is a state argument of `@micro`. `zero-to-plan` emits `@micro` twice, as section `micro_first` (write) and
+    `micro_next` (add). Operands are buckets or tensors of scalars (`loss_sum`, `label_count`).
+  }];
+  let arguments = (ins AnyType:$accumulator, AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$accumulator `,` $value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure]> {
+  let summary = "The exact sum of cells' sums of squares of reduced gradients, as 24 integers that may be added over ranks.";
+  let description = [{
+    A cell is 64 consecutive elements of one parameter; its sum of squares is a float64 in one fixed lane order. The
+    cell sums are added exactly (layout: zero/Runtime/Kernels/ExactSum.h), so the sum depends on no layout. Operands all are
+    shards (the caller adds over ranks) or all full (it must not).
+  }];
+  let arguments = (ins Variadic<Zero_ReducedBucket>:$gradients);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "$gradients attr-dict `:` type($gradients) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Zero_NormOp : Zero_Op<"norm", [Pure]> {
+  let summary = "sqrt of an exact sum, rounded once; NaN or infinity where an element was.";
+  let arguments = (ins RankedTensorOf<[I64]>:$sum);
+  let results = (outs 0DTensorOf<[F32]>:$result);
+  let assemblyFormat = "$sum attr-dict `:` type($sum) `->` type($result)";
+}
+
+def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock]> {
+  let summary = "Applies an elementwise body to every element of a bucket's states: the optimizer step, in place.";
+  let description = [{
+    `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`; `scalars` are
+    0-d tensors. The body sees one element of each state and the scalars as 0-d tensors and yields the new parameter
+    and optimizer states (all states but the gradient, in order).
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<Zero_ReducedBucket>:$states, Variadic<0DTensorOf<[F32]>>:$scalars);
+  let results = (outs Variadic<Zero_ReducedBucket>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $bucket `(` $states `:` type($states) `)` `scalars` `(` ($scalars^ `:` type($scalars))? `)` `->` type($results) $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+def Zero_YieldOp : Zero_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["UpdateOp"]>]> {
+  let summary = "The new elements of the enclosing update.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+#endif

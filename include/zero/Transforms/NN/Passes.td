@@ -1,0 +1,58 @@
+//===- Passes.td - Passes over the nn dialect -----------------------------===//
+#ifndef ZERO_TRANSFORMS_NN_PASSES_TD
+#define ZERO_TRANSFORMS_NN_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+// In the order of the pipeline: bind, fold, raise, verify (phase import); differentiate, update, verify, form groups (phase backward).
+
+def NNBindBatch : Pass<"nn-bind-batch", "::mlir::ModuleOp"> {
+  let summary = "Gives every symbolic first dimension its size and infers all shapes.";
+  let options = [Option<"microBatch", "micro-batch", "int64_t", "1", "Samples of one micro-batch.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::ModuleOp"> {
+  let summary = "Evaluates what depends on no input; index patterns stay in closed form.";
+  let options = [Option<"maxElements", "max-elements", "int64_t", "65536", "Largest constant that may be made.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNRaiseComposites : Pass<"nn-raise-composites", "::mlir::ModuleOp"> {
+  let summary = "Recognises spelled-out attention, GELU and norms.";
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNVerifyImport : Pass<"nn-verify-import", "::mlir::ModuleOp"> {
+  let summary = "The contract of phase import: static shapes, one loss, roles on all arguments.";
+}
+def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
+  let summary = "Turns @forward into @micro: loss and the gradient of each parameter, of one micro-batch.";
+  let options = [Option<"lossDivisor", "loss-divisor", "int64_t", "1",
+                        "Micro-batches of one step over all ranks (A x N); the backward pass is seeded with 1 / (this x positions).">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Adds @update: mean over counted labels, gradient norm, clipping, optimizer.";
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd.">,
+    Option<"learningRate", "learning-rate", "double", "1e-3", "Base learning rate.">,
+    Option<"beta1", "beta1", "double", "0.9", "Adam's decay of the first moment.">,
+    Option<"beta2", "beta2", "double", "0.999", "Adam's decay of the second moment.">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Adam's epsilon.">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">,
+    Option<"momentum", "momentum", "double", "0.0", "SGD's momentum.">,
+    Option<"nesterov", "nesterov", "bool", "false", "SGD with Nesterov momentum.">,
+    Option<"gradientClipping", "gradient-clipping", "double", "0.0", "Largest global gradient norm; 0 is off.">,
+    Option<"lossDivisor", "loss-divisor", "int64_t", "1", "As of nn-build-backward.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp"> {
+  let summary = "The contract of phase backward: every parameter has a gradient of its type and an update.";
+}
+def NNDecomposeComposites : Pass<"nn-decompose-composites", "::mlir::ModuleOp"> {
+  let summary = "Writes composites without a kernel of their own in primitive ops.";
+  let options = [ListOption<"keep", "keep", "std::string", "Composites to leave whole, by op name.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {
+  let summary = "Collects elementwise ops and reductions into groups that one generated kernel computes.";
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+#endif
