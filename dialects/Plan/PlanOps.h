@@ -17,6 +17,12 @@
 #include "dialects/Plan/PlanDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Plan/PlanAttrs.h.inc"
+
+namespace zero::plan {
+/// Buffers start at multiples of this many bytes.
+inline constexpr uint64_t kBufferAlignment = 64;
+} // namespace zero::plan
+
 #define GET_OP_CLASSES
 #include "dialects/Plan/PlanOps.h.inc"
 
