@@ -25,6 +25,8 @@
 namespace zero::sharding {
 /// Elements a parameter starts at a multiple of, and that a bucket is padded to (times the mesh size).
 inline constexpr int64_t kCellElements = 64;
+/// Integers of an exact sum of squares (zero.sum_squares): the layout is that of zero/Runtime/Kernels/ExactSum.h.
+inline constexpr int64_t kExactSumWords = 24;
 /// The bucket symbol of a shard, full or partial type (or of a future of one); null for other types.
 mlir::FlatSymbolRefAttr getBucketSymbol(mlir::Type type);
 /// The bucket op that `type` names, looked up from `from`; null where there is none.

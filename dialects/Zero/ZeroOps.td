@@ -15,7 +15,15 @@ def Zero_ReducedBucket : AnyTypeOf<[Zero_ShardType, Zero_FullType]>;
 
 def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
   let summary = "The ranks of the job along one axis.";
-  let description = "Example: `zero.mesh @dp {size = 8 : i64}`";
+  let description = [{
+    ```mlir
+    module {
+      zero.mesh @dp {size = 8 : i64}
+    }
+    ```
+    Constraints:
+    - (C1) `size` is at least 1.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
@@ -35,6 +43,15 @@ def Zero_BucketOp : Zero_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
                               slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>, #zero.slot<"h.0.b", offset = 64, shape = [8]>]}
     }
     ```
+    Constraints:
+    - (C1) `mesh` names a `zero.mesh`.
+    - (C2) `element` is a floating-point type.
+    - (C3) The names of the slots differ.
+    - (C4) Sizes of slots are not negative (zero is allowed).
+    - (C5) Each slot starts at a multiple of 64 elements.
+    - (C6) Slots are in order and do not overlap.
+    - (C7) The last slot ends within `elements`.
+    - (C8) `elements` is a positive multiple of 64 x mesh size.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, TypeAttr:$element, I64Attr:$elements,
                        TypedArrayAttrBase<Zero_SlotAttr, "slots">:$slots, StrAttr:$block);
@@ -52,6 +69,12 @@ def Zero_BucketOp : Zero_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
 
 def Zero_ViewOp : Zero_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One parameter of a whole bucket; aliases it.";
+  let description = [{
+    Constraints:
+    - (C1) The bucket exists.
+    - (C2) The bucket has the slot.
+    - (C3) The result's type is the slot's shape of the bucket's element.
+  }];
   let arguments = (ins Zero_FullType:$bucket, StrAttr:$slot);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$bucket `[` $slot `]` attr-dict `:` type($bucket) `->` type($result)";
@@ -59,6 +82,12 @@ def Zero_ViewOp : Zero_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
 
 def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
   let summary = "The range of a whole bucket that this rank owns; aliases it.";
+  let description = [{
+    `all_gather` of `shard_of` of a bucket equal on all ranks gives that bucket again.
+
+    Constraints:
+    - (C1) Operand and result are of the same bucket.
+  }];
   let arguments = (ins Zero_FullType:$full);
   let results = (outs Zero_ShardType:$shard);
   let assemblyFormat = "$full attr-dict `:` type($full) `->` type($shard)";
@@ -67,7 +96,15 @@ def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
 
 def Zero_AliasOp : Zero_Op<"alias", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "What a collective over one rank is: the same bytes under the type of its result.";
-  let description = "Legal only for buckets on a mesh of size 1.";
+  let description = [{
+    On a mesh of one rank gather, reduce-scatter and all-reduce all give their operand: there the four stages are one program.
+    Chains of aliases fold; an alias to the operand's own type folds to it.
+
+    Constraints:
+    - (C1) Operand and result are of the same bucket.
+    - (C2) The bucket exists.
+    - (C3) Its mesh has one rank.
+  }];
   let arguments = (ins Zero_AnyBucket:$operand);
   let results = (outs Zero_AnyBucket:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
@@ -78,6 +115,12 @@ def Zero_PackOp : Zero_Op<"pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
   let summary = "Puts one gradient per slot, in slot order, into a bucket of contributions; padding is zero.";
   let description = [{
     Value semantics; `zero-to-plan` lets the producer of operand i write at the slot's address, or else emits an explicit copy.
+
+    Constraints:
+    - (C1) The result is of the bucket.
+    - (C2) The bucket exists.
+    - (C3) One operand for each slot.
+    - (C4) Operand i has the type of slot i.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<AnyRankedTensor>:$gradients);
   let results = (outs Zero_PartialType:$result);
@@ -97,6 +140,9 @@ def Zero_AllGatherStartOp : Zero_Op<"all_gather_start", []> {
     rank 2: [. . c]      [a b c]
     ```
     The result is an allocation (MemAlloc): two starts never merge, a start whose result is unused dies.
+
+    Constraints:
+    - (C1) The result is a future of the same bucket, whole.
   }];
   let arguments = (ins Zero_ShardType:$shard);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
@@ -112,6 +158,9 @@ def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
     rank 1: [a1 b1]  ->  [.     b0+b1]
     ```
     The sum is in rank order, in float32, rounded once to the bucket's element type.
+
+    Constraints:
+    - (C1) The result is a future of a shard of the same bucket.
   }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
@@ -121,6 +170,14 @@ def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
 
 def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
   let summary = "Starts to sum the ranks' contributions; each rank gets the whole sum. Is reduce-scatter, then all-gather.";
+  let description = [{
+    ```
+    rank 0: [a0 b0]      [a0+a1 b0+b1]
+    rank 1: [a1 b1]  ->  [a0+a1 b0+b1]
+    ```
+    Constraints:
+    - (C1) The result is a future of the same bucket, whole.
+  }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
   let assemblyFormat = "$partial attr-dict `:` type($partial) `->` type($future)";
@@ -129,6 +186,12 @@ def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
 
 def Zero_WaitOp : Zero_Op<"wait", [Pure]> {
   let summary = "The value of a future; the program goes on when it is complete.";
+  let description = [{
+    Pure, so that a dead gather dies with its wait. One wait for each start (`zero-verify-schedule`).
+
+    Constraints:
+    - (C1) The result's type is what the future holds.
+  }];
   let arguments = (ins Zero_FutureType:$future);
   let results = (outs Zero_ReducedBucket:$result);
   let assemblyFormat = "$future attr-dict `:` type($future) `->` type($result)";
@@ -141,9 +204,17 @@ def Zero_ReleaseOp : Zero_Op<"release", []> {
   let assemblyFormat = "$full attr-dict `:` type($full)";
 }
 
-def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "result"]>]> {
+def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "result"]>,
+                                                   DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Sums a small tensor over the ranks of a mesh, in rank order, at once: norms, counts, losses.";
-  let description = "Its traffic is the row `control` of every report. On a mesh of one rank it folds to its operand.";
+  let description = [{
+    Its traffic is the row `control` of every report. On a mesh of one rank `zero-insert-collectives` makes none.
+
+    Constraints:
+    - (C1) The mesh exists.
+    - (C2) The shape is static.
+    - (C3) Elements are f32, f64 or i64.
+  }];
   let arguments = (ins Arg<AnyRankedTensor, "", [MemRead]>:$operand, FlatSymbolRefAttr:$mesh);
   let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
   let assemblyFormat = "$operand `on` $mesh attr-dict `:` type($result)";
@@ -159,6 +230,9 @@ def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator
   let description = [{
     The accumulator is a state argument of `@micro`. `zero-to-plan` emits `@micro` twice, as section `micro_first` (write) and
     `micro_next` (add). Operands are buckets or tensors of scalars (`loss_sum`, `label_count`).
+
+    Constraints:
+    - (C1) The type is a bucket's or a 0-d tensor.
   }];
   let arguments = (ins AnyType:$accumulator, AnyType:$value);
   let results = (outs AnyType:$result);
@@ -172,6 +246,12 @@ def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure]> {
     A cell is 64 consecutive elements of one parameter; its sum of squares is a float64 in one fixed lane order. The
     cell sums are added exactly (layout: zero/Runtime/Kernels/ExactSum.h), so the sum depends on no layout. Operands all are
     shards (the caller adds over ranks) or all full (it must not).
+
+    Constraints:
+    - (C1) At least one operand.
+    - (C2) All operands are shards or all are whole.
+    - (C3) No bucket is counted twice.
+    - (C4) The result is tensor<24xi64>.
   }];
   let arguments = (ins Variadic<Zero_ReducedBucket>:$gradients);
   let results = (outs RankedTensorOf<[I64]>:$result);
@@ -186,12 +266,25 @@ def Zero_NormOp : Zero_Op<"norm", [Pure]> {
   let assemblyFormat = "$sum attr-dict `:` type($sum) `->` type($result)";
 }
 
-def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock]> {
+def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
+                                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Applies an elementwise body to every element of a bucket's states: the optimizer step, in place.";
   let description = [{
     `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`; `scalars` are
     0-d tensors. The body sees one element of each state and the scalars as 0-d tensors and yields the new parameter
     and optimizer states (all states but the gradient, in order).
+
+    Constraints:
+    - (C1) At least two states: the parameter and its gradient.
+    - (C2) All states are shards or all are whole, of the bucket.
+    - (C3) One result for each state but the gradient.
+    - (C4) Results have the states' type.
+    - (C5) The body has one argument for each state and each scalar.
+    - (C6) A scalar's argument has the scalar's type.
+    - (C7) The body yields one value for each result.
+    - (C8) The bucket exists.
+    - (C9) A state's argument is a 0-d tensor of the bucket's element.
+    - (C10) So is each value yielded.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<Zero_ReducedBucket>:$states, Variadic<0DTensorOf<[F32]>>:$scalars);
   let results = (outs Variadic<Zero_ReducedBucket>:$results);
