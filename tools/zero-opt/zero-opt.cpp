@@ -1,24 +1,54 @@
 //===- zero-opt.cpp - mlir-opt with zero's dialects, passes and pipelines -===//
-#include "dialects/NN/NNOps.h"
-#include "dialects/Plan/PlanOps.h"
-#include "dialects/Zero/ZeroOps.h"
-#include "zero/Conversion/Passes.h"
-#include "zero/Transforms/NN/Passes.h"
-#include "zero/Transforms/Plan/Passes.h"
-#include "zero/Transforms/Zero/Passes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Pipelines/PipelineFlags.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+static int fail(const Twine &message) {
+  llvm::errs() << "zero-opt: error: " << message << "\n";
+  return EXIT_FAILURE;
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, zero::nn::NNDialect, zero::sharding::ZeroDialect, zero::plan::PlanDialect>();
-  mlir::registerTransformsPasses();
-  zero::registerNNPasses();
-  zero::registerZeroPasses();
-  zero::registerPlanPasses();
-  zero::registerConversionPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "zero-opt: mlir-opt with zero's dialects and passes\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  DialectRegistry registry;
+  zero::registerDialects(registry);
+  zero::registerPasses();
+  zero::PipelineFlags flags(zero::Phase::Schedule);
+  auto [inputFile, outputFile] = registerAndParseCLIOptions(
+      argc, argv, "zero-opt: mlir-opt with zero's dialects, passes and pipelines\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+
+  if (flags.anyGiven()) {
+    MLIRContext scratch(registry, MLIRContext::Threading::DISABLED);
+    PassManager given(&scratch);
+    if (failed(config.setupPassPipeline(given)))
+      return EXIT_FAILURE;
+    if (given.size() != 0)
+      return fail("pass flags together with pipeline flags (--zero-stage, --prefetch, --world-size, --compile-to, --dump-phases, "
+                  "--config); give one kind");
+    llvm::Expected<zero::PipelineRequest> request = flags.getRequest();
+    if (!request)
+      return fail(llvm::toString(request.takeError()));
+    config.setPassPipelineSetupFn([request = *request](PassManager &passes) {
+      passes.addPass(zero::createRunPhasesPass(request));
+      return success();
+    });
+  }
+
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputFile, &message);
+  if (!input)
+    return fail(message);
+  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(outputFile, &message);
+  if (!output)
+    return fail(message);
+  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+    return EXIT_FAILURE;
+  output->keep();
+  return EXIT_SUCCESS;
 }

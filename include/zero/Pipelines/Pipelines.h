@@ -1,0 +1,56 @@
+//===- Pipelines.h - The phases of compilation, as lists of passes --------===//
+#ifndef ZERO_PIPELINES_PIPELINES_H
+#define ZERO_PIPELINES_PIPELINES_H
+
+#include "zero/Config/TrainingConfig.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include <optional>
+
+namespace zero {
+
+/// The phases, in order. Each ends in its verifier, can be stopped at, dumped and re-entered.
+enum class Phase { Import, Backward, Partition, Schedule, Plan };
+inline constexpr Phase kPhases[] = {Phase::Import, Phase::Backward, Phase::Partition, Phase::Schedule, Phase::Plan};
+
+llvm::StringRef getPhaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+/// The module attributes that say which phase is done and under which configuration.
+inline constexpr llvm::StringLiteral kPhaseAttrName = "zero.phase";
+inline constexpr llvm::StringLiteral kConfigAttrName = "zero.config";
+
+/// The phase that `module` has completed (`zero.phase`); none for importer output. An unknown name is an error.
+mlir::FailureOr<std::optional<Phase>> getCompletedPhase(mlir::ModuleOp module);
+
+/// Adds the passes of one phase. `config` is resolved.
+void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &passes);
+
+/// What flags and a configuration file ask for; unset members leave the choice to the file, the module or the default.
+struct PipelineRequest {
+  TrainingConfig config;  ///< of `--config`, or defaults
+  std::optional<int64_t> stage, worldSize;
+  bool prefetch = false;
+  Phase stopAfter = Phase::Schedule;
+  std::string dumpDirectory;
+  bool remarkAssumptions = true;
+  int64_t assumedWorldSize = 8;
+};
+
+/// The configuration for `module`: its recorded one, else flags over file over `zero.mesh` over defaults. Each assumed value is a remark;
+/// what contradicts the recorded configuration, or itself, is an error.
+mlir::FailureOr<TrainingConfig> resolveConfig(mlir::ModuleOp module, const PipelineRequest &request);
+
+/// Records `config` as `zero.config`.
+void recordConfig(mlir::ModuleOp module, const TrainingConfig &config);
+
+/// A pass that resolves the configuration and runs the phases from where the module stands to `request.stopAfter`.
+std::unique_ptr<mlir::Pass> createRunPhasesPass(PipelineRequest request);
+
+/// Registers every dialect and pass that the pipelines use.
+void registerDialects(mlir::DialectRegistry &registry);
+void registerPasses();
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,73 @@
+//===- ConfigKeys.cpp - Every configuration key, in one table -------------===//
+#include "ConfigKeys.h"
+
+namespace zero {
+
+using C = TrainingConfig;
+
+static const ConfigKey keys[] = {
+    {"train_batch_size", &C::trainBatch, 1, 9e15, "",
+     "samples of one step over all ranks: micro-batch x accumulation steps x world size"},
+    {"train_micro_batch_size_per_gpu", &C::microBatch, 1, 9e15, "", "samples that one rank computes at once"},
+    {"gradient_accumulation_steps", &C::accumulationSteps, 1, 9e15, "", "micro-batches of one step and rank"},
+    {"gradient_clipping", &C::gradientClipping, 0, 1e300, "",
+     "largest global gradient norm; 0 is off (DeepSpeed 0.19's own default is 1.0)"},
+    {"steps_per_print", &C::stepsPerPrint, 1, 9e15, "", "a line of progress in a log each so many steps"},
+    {"optimizer.type", &C::optimizerType, 0, 0, "AdamW|Adam|SGD", "the optimizer"},
+    {"optimizer.params.lr", &C::learningRate, 0, 1e300, "", "learning rate"},
+    {"optimizer.params.betas", ConfigKey::PairMember{&C::beta1, &C::beta2}, 0, 0.9999999999, "",
+     "decay of Adam's first and second moment"},
+    {"optimizer.params.eps", &C::epsilon, 0, 1e300, "", "added to the root of Adam's second moment"},
+    {"optimizer.params.weight_decay", &C::weightDecay, 0, 1e300, "", "weight decay"},
+    {"optimizer.params.momentum", &C::momentum, 0, 1e300, "", "momentum of SGD"},
+    {"optimizer.params.nesterov", &C::nesterov, 0, 1, "", "Nesterov momentum of SGD"},
+    {"optimizer.params.adam_w_mode", &C::adamWMode, 0, 1, "",
+     "decoupled weight decay for type Adam (true, as in DeepSpeed: Adam then is AdamW)"},
+    {"zero_optimization.stage", &C::stage, 0, 3, "",
+     "what is sharded: 0 nothing, 1 optimizer state, 2 and gradients, 3 and parameters"},
+    {"zero_optimization.overlap_comm", &C::overlapComm, 0, 1, "",
+     "let collectives run beside compute; false waits directly after each start"},
+    {"zero_optimization.reduce_bucket_size", &C::reduceBucketElements, 1, 9e15, "",
+     "elements of a bucket at most (the smaller of the two bucket sizes counts)"},
+    {"zero_optimization.allgather_bucket_size", &C::allgatherBucketElements, 1, 9e15, "",
+     "elements of a bucket at most (the smaller of the two bucket sizes counts)"},
+    {"zero_optimization.stage3_prefetch_bucket_size", &C::prefetchElements, 0, 9e15, "",
+     "elements of parameters that may be gathered ahead of their use; 0 is off, --prefetch sets 5e7"},
+    {"zero_optimization.stage3_param_persistence_threshold", &C::persistenceThreshold, 0, 9e15, "",
+     "parameters of fewer elements stay whole at stage 3 (DeepSpeed's default 1e5 would keep small models unsharded)"},
+    {"zero_optimization.stage3_max_live_parameters", &C::maxLiveElements, 0, 9e15, "",
+     "elements of gathered parameters that may be alive at once"},
+    {"zero_optimization.contiguous_gradients", &C::contiguousGradients, 0, 1, "",
+     "gradients lie in flat buckets; they always do here, false is an error"},
+    {"zero_optimization.reduce_at", &C::reduceAt, 0, 0, "step|micro_batch",
+     "when gradients are reduced over ranks; default micro_batch at stages 2 and 3, else step"},
+};
+
+llvm::ArrayRef<ConfigKey> getConfigKeys() { return keys; }
+
+void printConfigKeys(llvm::raw_ostream &os) {
+  const TrainingConfig defaults;
+  os << "Keys of the configuration file (JSON, as DeepSpeed's); any other key is an error.\n\n";
+  for (const ConfigKey &key : keys) {
+    os << "  " << key.path << "\n      " << key.doc << "\n      default: ";
+    std::visit(
+        [&](auto member) {
+          using Member = decltype(member);
+          if constexpr (std::is_same_v<Member, ConfigKey::PairMember>)
+            os << "[" << llvm::json::Value(defaults.*member.first) << ", " << llvm::json::Value(defaults.*member.second) << "]";
+          else if constexpr (std::is_same_v<Member, ConfigKey::StringMember>)
+            os << ((defaults.*member).empty() ? "by stage" : defaults.*member);
+          else if constexpr (std::is_same_v<Member, ConfigKey::IntegerMember>)
+            os << (key.path.contains("batch_size") || key.path.contains("accumulation") ? std::string("from the other batch keys, else 1")
+                                                                                       : std::to_string(defaults.*member));
+          else
+            os << llvm::json::Value(defaults.*member);
+        },
+        key.member);
+    if (!key.choices.empty())
+      os << "; one of " << key.choices;
+    os << "\n";
+  }
+}
+
+} // namespace zero

@@ -1,0 +1,34 @@
+//===- ConfigKeys.h - The table of configuration keys ---------------------===//
+#ifndef ZERO_LIB_CONFIG_CONFIGKEYS_H
+#define ZERO_LIB_CONFIG_CONFIGKEYS_H
+
+#include "zero/Config/TrainingConfig.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <variant>
+
+namespace zero {
+
+/// One key: where it lives in the file and in TrainingConfig, what it may be, what it means.
+struct ConfigKey {
+  using IntegerMember = int64_t TrainingConfig::*;
+  using RealMember = double TrainingConfig::*;
+  using BoolMember = bool TrainingConfig::*;
+  using StringMember = std::string TrainingConfig::*;
+  /// betas: two reals under one key.
+  struct PairMember {
+    RealMember first, second;
+  };
+
+  llvm::StringRef path;
+  std::variant<IntegerMember, RealMember, BoolMember, StringMember, PairMember> member;
+  double minimum = 0;
+  double maximum = 9007199254740992.0;  // 2^53: what a JSON number holds exactly
+  llvm::StringRef choices;              // of strings: "a|b|c", empty for any
+  llvm::StringRef doc;
+};
+
+llvm::ArrayRef<ConfigKey> getConfigKeys();
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,160 @@
+//===- ParseConfig.cpp - JSON text -> TrainingConfig ----------------------===//
+#include "ConfigKeys.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+
+using llvm::Error;
+using llvm::StringRef;
+
+namespace zero {
+
+template <typename... Args> static Error fail(const char *format, Args &&...args) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), llvm::formatv(format, std::forward<Args>(args)...).str());
+}
+
+/// The known path nearest to `path`: among the keys of its own section first, by its last component.
+static std::string nearestKey(StringRef path) {
+  std::string best;
+  unsigned bestDistance = ~0u;
+  auto consider = [&](StringRef candidate) {
+    unsigned distance = std::min(path.edit_distance(candidate),
+                                 path.rsplit('.').second.empty() ? ~0u : path.rsplit('.').second.edit_distance(candidate.rsplit('.').second) + 1);
+    if (!path.contains('.'))  // a key that belongs into a section
+      distance = std::min(distance, path.edit_distance(candidate.contains('.') ? candidate.rsplit('.').second : candidate));
+    if (distance < bestDistance) {
+      bestDistance = distance;
+      best = candidate.str();
+    }
+  };
+  for (const ConfigKey &key : getConfigKeys())
+    consider(key.path);
+  consider("optimizer");
+  consider("zero_optimization");
+  return best;
+}
+
+static std::string typeName(const llvm::json::Value &value) {
+  switch (value.kind()) {
+  case llvm::json::Value::Null: return "null";
+  case llvm::json::Value::Boolean: return "a boolean";
+  case llvm::json::Value::Number: return "a number";
+  case llvm::json::Value::String: return "a string";
+  case llvm::json::Value::Array: return "an array";
+  case llvm::json::Value::Object: return "an object";
+  }
+  return "unknown";
+}
+
+static Error checkRange(const ConfigKey &key, double number) {
+  if (std::isfinite(number) && number >= key.minimum && number <= key.maximum)
+    return Error::success();
+  return fail("'{0}' is {1} but must lie in [{2}, {3}]", key.path, llvm::json::Value(number), llvm::json::Value(key.minimum),
+              llvm::json::Value(key.maximum));
+}
+
+/// A number that is a whole one, also when written 1e8.
+static Error readInteger(const ConfigKey &key, const llvm::json::Value &value, int64_t &target) {
+  std::optional<double> number = value.getAsNumber();
+  if (!number)
+    return fail("'{0}' must be an integer, is {1}", key.path, typeName(value));
+  if (*number != std::floor(*number))
+    return fail("'{0}' must be an integer, is {1}", key.path, value);
+  if (Error error = checkRange(key, *number))
+    return error;
+  target = static_cast<int64_t>(*number);
+  return Error::success();
+}
+
+static Error readReal(const ConfigKey &key, const llvm::json::Value &value, double &target) {
+  std::optional<double> number = value.getAsNumber();
+  if (!number)
+    return fail("'{0}' must be a number, is {1}", key.path, typeName(value));
+  target = *number;
+  return checkRange(key, *number);
+}
+
+static Error readKey(const ConfigKey &key, const llvm::json::Value &value, TrainingConfig &config) {
+  if (auto *member = std::get_if<ConfigKey::IntegerMember>(&key.member))
+    return readInteger(key, value, config.**member);
+  if (auto *member = std::get_if<ConfigKey::RealMember>(&key.member))
+    return readReal(key, value, config.**member);
+  if (auto *member = std::get_if<ConfigKey::BoolMember>(&key.member)) {
+    std::optional<bool> flag = value.getAsBoolean();
+    if (!flag)
+      return fail("'{0}' must be true or false, is {1}", key.path, typeName(value));
+    config.**member = *flag;
+    return Error::success();
+  }
+  if (auto *member = std::get_if<ConfigKey::PairMember>(&key.member)) {
+    const llvm::json::Array *array = value.getAsArray();
+    if (!array || array->size() != 2)
+      return fail("'{0}' must be an array of 2 numbers, is {1}", key.path,
+                  array ? llvm::formatv("one of {0}", array->size()).str() : typeName(value));
+    if (Error error = readReal(key, (*array)[0], config.*(member->first)))
+      return error;
+    return readReal(key, (*array)[1], config.*(member->second));
+  }
+  std::optional<StringRef> text = value.getAsString();
+  if (!text)
+    return fail("'{0}' must be a string, is {1}", key.path, typeName(value));
+  llvm::SmallVector<StringRef> choices;
+  key.choices.split(choices, '|');
+  for (StringRef choice : choices)
+    if (choice.equals_insensitive(*text)) {
+      config.*std::get<ConfigKey::StringMember>(key.member) = choice.str();
+      return Error::success();
+    }
+  return fail("'{0}' is \"{1}\" but must be one of {2}", key.path, *text, key.choices);
+}
+
+static Error readObject(const llvm::json::Object &object, StringRef prefix, TrainingConfig &config) {
+  for (const auto &entry : object) {
+    std::string path = prefix.empty() ? entry.first.str() : (prefix + "." + entry.first.str()).str();
+    bool isSection = path == "optimizer" || path == "optimizer.params" || path == "zero_optimization";
+    if (isSection) {
+      const llvm::json::Object *section = entry.second.getAsObject();
+      if (!section)
+        return fail("'{0}' must be an object, is {1}", path, typeName(entry.second));
+      if (Error error = readObject(*section, path, config))
+        return error;
+      continue;
+    }
+    const ConfigKey *found = nullptr;
+    for (const ConfigKey &key : getConfigKeys())
+      if (key.path == path)
+        found = &key;
+    if (!found)
+      return fail("unknown key '{0}'; the nearest known one is '{1}'", path, nearestKey(path));
+    if (Error error = readKey(*found, entry.second, config))
+      return error;
+    config.given.insert(path);
+  }
+  return Error::success();
+}
+
+llvm::Expected<TrainingConfig> TrainingConfig::parse(StringRef json) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  if (!value)
+    return value.takeError();
+  const llvm::json::Object *object = value->getAsObject();
+  if (!object)
+    return fail("the configuration must be an object, is {0}", typeName(*value));
+  TrainingConfig config;
+  if (Error error = readObject(*object, "", config))
+    return std::move(error);
+  return config;
+}
+
+llvm::Expected<TrainingConfig> TrainingConfig::parseFile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return fail("cannot read '{0}': {1}", path, buffer.getError().message());
+  llvm::Expected<TrainingConfig> config = parse((*buffer)->getBuffer());
+  if (!config)
+    return fail("{0}: {1}", path, llvm::toString(config.takeError()));
+  return config;
+}
+
+} // namespace zero

@@ -1,0 +1,153 @@
+//===- Phases.cpp - Runs, dumps and re-enters phases ----------------------===//
+#include "zero/Pipelines/Pipelines.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/Plan/PlanOps.h"
+#include "dialects/Zero/ZeroOps.h"
+#include "zero/Transforms/Zero/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <filesystem>
+
+using namespace mlir;
+
+namespace zero {
+
+StringRef getPhaseName(Phase phase) {
+  switch (phase) {
+  case Phase::Import: return "import";
+  case Phase::Backward: return "backward";
+  case Phase::Partition: return "partition";
+  case Phase::Schedule: return "schedule";
+  case Phase::Plan: return "plan";
+  }
+  return "";
+}
+
+std::optional<Phase> parsePhase(StringRef name) {
+  for (Phase phase : kPhases)
+    if (getPhaseName(phase) == name)
+      return phase;
+  return std::nullopt;
+}
+
+FailureOr<std::optional<Phase>> getCompletedPhase(ModuleOp module) {
+  Attribute attribute = module->getAttr(kPhaseAttrName);
+  if (!attribute)
+    return std::optional<Phase>();
+  auto name = dyn_cast<StringAttr>(attribute);
+  std::optional<Phase> phase = name ? parsePhase(name) : std::nullopt;
+  if (!phase)
+    return module.emitError() << "'zero.phase' is " << attribute << " but must be one of import, backward, partition, schedule, plan";
+  return phase;
+}
+
+namespace {
+
+/// Runs the phases that a module still needs. Which these are depends on the module, so it is a pass with dynamic pipelines.
+class RunPhases : public PassWrapper<RunPhases, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RunPhases)
+
+  explicit RunPhases(PipelineRequest request) : request(std::move(request)) {}
+  RunPhases(const RunPhases &other) : PassWrapper(other), request(other.request) {}
+  StringRef getName() const override { return "RunPhases"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registerDialects(registry); }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<std::optional<Phase>> completed = getCompletedPhase(module);
+    if (failed(completed))
+      return signalPassFailure();
+    if (*completed && **completed > request.stopAfter) {
+      module.emitError() << "the module has completed phase " << getPhaseName(**completed) << ", which lies behind --compile-to="
+                         << getPhaseName(request.stopAfter);
+      return signalPassFailure();
+    }
+    FailureOr<TrainingConfig> config = resolveConfig(module, request);
+    if (failed(config))
+      return signalPassFailure();
+    recordConfig(module, *config);
+    // Hand edits and other passes may have moved uses behind a release.
+    if (*completed == Phase::Schedule && failed(run(Phase::Schedule, [](OpPassManager &passes) {
+          passes.addPass(createZeroInsertRelease());
+          passes.addPass(createZeroVerifySchedule());
+        })))
+      return signalPassFailure();
+    for (Phase phase : kPhases) {
+      if (*completed && phase <= **completed)
+        continue;
+      if (phase > request.stopAfter)
+        break;
+      if (failed(run(phase, [&](OpPassManager &passes) { buildPhase(phase, *config, passes); })) || failed(dump(phase)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {
+    OpPassManager passes(ModuleOp::getOperationName());
+    build(passes);
+    if (failed(runPipeline(passes, getOperation())))
+      return failure();
+    getOperation()->setAttr(kPhaseAttrName, StringAttr::get(&getContext(), getPhaseName(phase)));
+    return success();
+  }
+
+  /// Writes DIR/K-PHASE.mlir; files of weights are named relative to it.
+  LogicalResult dump(Phase phase) {
+    if (request.dumpDirectory.empty())
+      return success();
+    SmallString<128> path(request.dumpDirectory);
+    if (std::error_code code = llvm::sys::fs::create_directories(path))
+      return getOperation().emitError() << "cannot make the folder '" << path << "': " << code.message();
+    llvm::sys::path::append(path, std::to_string(static_cast<int>(phase) + 1) + "-" + getPhaseName(phase).str() + ".mlir");
+    std::string message;
+    auto file = openOutputFile(path, &message);
+    if (!file)
+      return getOperation().emitError() << message;
+    OwningOpRef<ModuleOp> copy = getOperation().clone();
+    if (failed(rebaseExternalData(*copy, request.dumpDirectory)))
+      return failure();
+    copy->print(file->os(), OpPrintingFlags().enableDebugInfo());
+    file->os() << "\n";
+    file->keep();
+    return success();
+  }
+
+  /// Rewrites the paths of weights, which are relative to the module's own file, to be relative to `directory`.
+  LogicalResult rebaseExternalData(ModuleOp module, StringRef directory) {
+    SmallString<128> source;
+    if (auto location = dyn_cast<FileLineColLoc>(getOperation().getLoc()))
+      source = llvm::sys::path::parent_path(location.getFilename().getValue());
+    AttrTypeReplacer replacer;
+    bool ok = true;
+    replacer.addReplacement([&](nn::ExternalAttr external) -> Attribute {
+      SmallString<256> absolute(external.getFile());
+      if (!llvm::sys::path::is_absolute(absolute)) {
+        absolute = source;
+        llvm::sys::path::append(absolute, external.getFile());
+        if (llvm::sys::fs::make_absolute(absolute))
+          ok = false;
+      }
+      std::error_code code;
+      std::filesystem::path relative = std::filesystem::relative(absolute.str().str(), directory.str(), code);
+      ok &= !code;
+      return nn::ExternalAttr::get(external.getContext(), relative.string(), external.getOffset(), external.getLength(), external.getChecksum());
+    });
+    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
+    if (!ok)
+      return module.emitError() << "cannot find the files of weights relative to '" << directory << "'";
+    return success();
+  }
+
+  PipelineRequest request;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createRunPhasesPass(PipelineRequest request) { return std::make_unique<RunPhases>(std::move(request)); }
+
+} // namespace zero

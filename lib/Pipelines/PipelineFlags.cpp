@@ -1,0 +1,58 @@
+//===- PipelineFlags.cpp - The flags that zero-opt and zero-compile share -===//
+#include "zero/Pipelines/PipelineFlags.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace zero {
+
+PipelineFlags::PipelineFlags(Phase defaultStop)
+    : category("Compilation"),
+      stage("zero-stage", cl::desc("ZeRO stage, 0 to 3: shard nothing, the optimizer state, and gradients, and parameters "
+                                   "(over zero_optimization.stage; default 0)"),
+            cl::value_desc("N"), cl::cat(category)),
+      prefetch("prefetch", cl::desc("Gather parameters ahead of their use: stage3_prefetch_bucket_size is 5e7 where the "
+                                    "configuration has none (default off)"),
+               cl::cat(category)),
+      worldSize("world-size", cl::desc("Ranks of the job (default: the module's zero.mesh)"), cl::value_desc("N"), cl::cat(category)),
+      compileTo("compile-to",
+                cl::desc(formatv("Stop after a phase: import, backward, partition, schedule or plan (default {0})", getPhaseName(defaultStop)).str()),
+                cl::value_desc("PHASE"), cl::init(getPhaseName(defaultStop).str()), cl::cat(category)),
+      dumpPhases("dump-phases", cl::desc("Write DIR/1-import.mlir ... 5-plan.mlir (default none)"), cl::value_desc("DIR"), cl::cat(category)),
+      configFile("config", cl::desc("Configuration file, JSON as DeepSpeed's (default none; zero-compile --help-config lists the keys)"),
+                 cl::value_desc("FILE"), cl::cat(category)) {}
+
+bool PipelineFlags::anyGiven() const {
+  return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
+         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences();
+}
+
+Expected<PipelineRequest> PipelineFlags::getRequest() const {
+  auto fail = [](const auto &text) { return createStringError(inconvertibleErrorCode(), text); };
+  PipelineRequest request;
+  std::optional<Phase> phase = parsePhase(compileTo);
+  if (!phase)
+    return fail(formatv("--compile-to is '{0}' but must be one of import, backward, partition, schedule, plan", compileTo.getValue()).str());
+  request.stopAfter = *phase;
+  request.dumpDirectory = dumpPhases;
+  request.prefetch = prefetch;
+  if (stage.getNumOccurrences()) {
+    if (stage < 0 || stage > 3)
+      return fail(formatv("--zero-stage is {0} but must lie in [0, 3]", stage.getValue()).str());
+    request.stage = stage;
+  }
+  if (worldSize.getNumOccurrences()) {
+    if (worldSize < 1)
+      return fail(formatv("--world-size is {0} but must be at least 1", worldSize.getValue()).str());
+    request.worldSize = worldSize;
+  }
+  if (configFile.getNumOccurrences()) {
+    Expected<TrainingConfig> config = TrainingConfig::parseFile(configFile);
+    if (!config)
+      return config.takeError();
+    request.config = std::move(*config);
+  }
+  return request;
+}
+
+} // namespace zero

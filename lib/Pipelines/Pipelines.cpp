@@ -1,0 +1,129 @@
+//===- Pipelines.cpp - One function per phase: its passes and why ---------===//
+#include "zero/Pipelines/Pipelines.h"
+#include "zero/Conversion/Passes.h"
+#include "zero/Transforms/NN/Passes.h"
+#include "zero/Transforms/Plan/Passes.h"
+#include "zero/Transforms/Zero/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace zero {
+
+/// --compile-to=import: the user's network, on one device, static shapes.
+static void buildImportPhase(const TrainingConfig &config, OpPassManager &passes) {
+  // Shapes first: nothing below looks at an unknown dimension.
+  passes.addPass(createNNBindBatch({config.microBatch}));
+  // Exporters compute masks and shapes at run time; once the batch is known they depend on nothing.
+  passes.addPass(createNNFoldConstants());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  // Composites are recognised before differentiation: their gradient rules are better than those of their parts.
+  passes.addPass(createNNRaiseComposites());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createNNVerifyImport());
+}
+
+/// --compile-to=backward: a whole training step, on one device.
+static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &passes) {
+  const int64_t lossDivisor = config.accumulationSteps * config.worldSize;
+  NNBuildBackwardOptions backward;
+  backward.lossDivisor = lossDivisor;
+  passes.addPass(createNNBuildBackward(backward));
+  NNAppendOptimizerOptions optimizer;
+  optimizer.optimizer = config.optimizerName();
+  optimizer.learningRate = config.learningRate;
+  optimizer.beta1 = config.beta1;
+  optimizer.beta2 = config.beta2;
+  optimizer.epsilon = config.epsilon;
+  optimizer.weightDecay = config.weightDecay;
+  optimizer.momentum = config.momentum;
+  optimizer.nesterov = config.nesterov;
+  optimizer.gradientClipping = config.gradientClipping;
+  optimizer.lossDivisor = lossDivisor;
+  passes.addPass(createNNAppendOptimizer(optimizer));
+  // Gradient rules ask again for what the forward pass has computed.
+  passes.addPass(createCSEPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createNNVerifyTrainingGraph());
+  // What has no kernel of its own is written in primitives, so that it can join a group.
+  NNDecomposeCompositesOptions decompose;
+  decompose.keep = {"nn.attention", "nn.attention_grad", "nn.adam", "nn.sgd"};
+  passes.addPass(createNNDecomposeComposites(decompose));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  // Before sharding: groups, and so bits, must not depend on the stage.
+  passes.addPass(createNNFormGroups());
+}
+
+/// --compile-to=partition: who holds what, and every collective, in order but not yet overlapped.
+static void buildPartitionPhase(const TrainingConfig &config, OpPassManager &passes) {
+  ZeroAssignBucketsOptions buckets;
+  buckets.bucketElements = config.bucketElements();
+  buckets.worldSize = config.worldSize;
+  passes.addPass(createZeroAssignBuckets(buckets));
+  ZeroPartitionStateOptions partition;
+  partition.stage = config.stage;
+  partition.persistenceThreshold = config.persistenceThreshold;
+  passes.addPass(createZeroPartitionState(partition));
+  ZeroInsertCollectivesOptions collectives;
+  collectives.stage = config.stage;
+  collectives.accumulationSteps = config.accumulationSteps;
+  collectives.reduceAt = config.reduceAt;
+  passes.addPass(createZeroInsertCollectives(collectives));
+  // A gather that nobody reads dies here, before releases would keep it alive.
+  passes.addPass(createCanonicalizerPass());
+}
+
+/// --compile-to=schedule: the same program, moved.
+static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &passes) {
+  if (config.overlapComm) {
+    if (config.prefetchElements > 0) {
+      ZeroPrefetchGathersOptions prefetch;
+      prefetch.prefetchElements = config.prefetchElements;
+      prefetch.maxLiveElements = config.maxLiveElements;
+      passes.addPass(createZeroPrefetchGathers(prefetch));
+    }
+    passes.addPass(createZeroSinkWaits());
+  }
+  // Last: any pass that moves a use would invalidate releases.
+  passes.addPass(createZeroInsertRelease());
+  ZeroVerifyScheduleOptions verify;
+  verify.maxLiveElements = config.maxLiveElements;
+  passes.addPass(createZeroVerifySchedule(verify));
+}
+
+/// --compile-to=plan: commands, bytes, events.
+static void buildPlanPhase(const TrainingConfig &, OpPassManager &passes) {
+  passes.addPass(createZeroToPlan());
+  // Offsets before events: which accesses conflict is known only when bytes have been given out.
+  passes.addPass(createPlanAssignOffsets());
+  passes.addPass(createPlanInsertEvents());
+  passes.addPass(createPlanVerify());
+}
+
+void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes) {
+  switch (phase) {
+  case Phase::Import: return buildImportPhase(config, passes);
+  case Phase::Backward: return buildBackwardPhase(config, passes);
+  case Phase::Partition: return buildPartitionPhase(config, passes);
+  case Phase::Schedule: return buildSchedulePhase(config, passes);
+  case Phase::Plan: return buildPlanPhase(config, passes);
+  }
+}
+
+void registerDialects(DialectRegistry &registry) {
+  registry.insert<func::FuncDialect, nn::NNDialect, sharding::ZeroDialect, plan::PlanDialect>();
+}
+
+void registerPasses() {
+  registerTransformsPasses();
+  registerNNPasses();
+  registerZeroPasses();
+  registerPlanPasses();
+  registerConversionPasses();
+}
+
+} // namespace zero

@@ -1,0 +1,175 @@
+//===- RecordedConfig.cpp - The configuration as a module attribute -------===//
+#include "zero/Pipelines/Pipelines.h"
+#include "dialects/Zero/ZeroOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace zero {
+
+static Attribute toAttribute(Builder &builder, const llvm::json::Value &value) {
+  if (const llvm::json::Object *object = value.getAsObject()) {
+    SmallVector<NamedAttribute> entries;
+    for (const auto &entry : *object)
+      entries.push_back(builder.getNamedAttr(entry.first.str(), toAttribute(builder, entry.second)));
+    return builder.getDictionaryAttr(entries);
+  }
+  if (const llvm::json::Array *array = value.getAsArray()) {
+    SmallVector<Attribute> elements;
+    for (const llvm::json::Value &element : *array)
+      elements.push_back(toAttribute(builder, element));
+    return builder.getArrayAttr(elements);
+  }
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return builder.getBoolAttr(*flag);
+  if (std::optional<int64_t> integer = value.getAsInteger())
+    return builder.getI64IntegerAttr(*integer);
+  if (std::optional<double> number = value.getAsNumber())
+    return builder.getF64FloatAttr(*number);
+  return builder.getStringAttr(value.getAsString().value_or(""));
+}
+
+static llvm::json::Value toJSON(Attribute attribute) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
+    llvm::json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().str()] = toJSON(entry.getValue());
+    return object;
+  }
+  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
+    llvm::json::Array elements;
+    for (Attribute element : array)
+      elements.push_back(toJSON(element));
+    return elements;
+  }
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getInt();
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.str();
+  return nullptr;
+}
+
+void recordConfig(ModuleOp module, const TrainingConfig &config) {
+  Builder builder(module.getContext());
+  module->setAttr(kConfigAttrName, toAttribute(builder, config.toJSON()));
+}
+
+/// The configuration recorded in `module`, if there is one.
+static FailureOr<std::optional<TrainingConfig>> readRecorded(ModuleOp module) {
+  auto recorded = module->getAttrOfType<DictionaryAttr>(kConfigAttrName);
+  if (!recorded)
+    return std::optional<TrainingConfig>();
+  llvm::json::Value json = toJSON(recorded);
+  std::optional<int64_t> worldSize = json.getAsObject()->getInteger("world_size");
+  json.getAsObject()->erase("world_size");
+  std::string text;
+  llvm::raw_string_ostream(text) << json;
+  llvm::Expected<TrainingConfig> config = TrainingConfig::parse(text);
+  if (!config)
+    return module.emitError("'zero.config' is not a configuration: ") << llvm::toString(config.takeError());
+  if (!worldSize)
+    return module.emitError("'zero.config' has no 'world_size'");
+  config->worldSize = *worldSize;
+  return std::optional<TrainingConfig>(*config);
+}
+
+/// An error where a key that the request gives differs from the recorded one.
+static LogicalResult checkAgainstRecorded(ModuleOp module, const PipelineRequest &request, const TrainingConfig &recorded) {
+  auto contradiction = [&](const Twine &what, const Twine &asked, const Twine &has) {
+    return module.emitError() << what << " is " << asked << " but the module was compiled with " << has << " (its 'zero.config')";
+  };
+  if (request.stage && *request.stage != recorded.stage)
+    return contradiction("--zero-stage", Twine(*request.stage), Twine(recorded.stage));
+  if (request.worldSize && *request.worldSize != recorded.worldSize)
+    return contradiction("--world-size", Twine(*request.worldSize), Twine(recorded.worldSize));
+  if (request.prefetch && recorded.prefetchElements == 0)
+    return contradiction("--prefetch", "given", "'stage3_prefetch_bucket_size' 0");
+  llvm::json::Object recordedJSON = recorded.toJSON(), askedJSON = request.config.toJSON();
+  for (const auto &entry : request.config.given) {
+    SmallVector<StringRef> path;
+    entry.getKey().split(path, '.');
+    const llvm::json::Object *asked = &askedJSON, *has = &recordedJSON;
+    for (StringRef part : ArrayRef(path).drop_back()) {
+      asked = asked->getObject(part);
+      has = has->getObject(part);
+    }
+    const llvm::json::Value *askedValue = asked->get(path.back()), *hasValue = has->get(path.back());
+    std::string askedText, hasText = "nothing";
+    if (askedValue)
+      llvm::raw_string_ostream(askedText) << *askedValue;
+    if (hasValue) {
+      hasText.clear();
+      llvm::raw_string_ostream(hasText) << *hasValue;
+    }
+    if (askedText != hasText)
+      return contradiction("'" + entry.getKey() + "'", askedText, hasText);
+  }
+  return success();
+}
+
+FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &request) {
+  FailureOr<std::optional<TrainingConfig>> recorded = readRecorded(module);
+  if (failed(recorded))
+    return failure();
+  if (*recorded) {
+    if (failed(checkAgainstRecorded(module, request, **recorded)))
+      return failure();
+    return **recorded;
+  }
+
+  TrainingConfig config = request.config;
+  auto report = [&](llvm::Error error) -> LogicalResult {
+    if (!error)
+      return success();
+    return module.emitError() << llvm::toString(std::move(error));
+  };
+  auto assume = [&](const Twine &what) {
+    if (request.remarkAssumptions)
+      module.emitRemark() << "assuming " << what;
+  };
+  if (request.stage)
+    config.stage = *request.stage;
+  else if (!config.isGiven("zero_optimization.stage"))
+    assume("zero_optimization.stage " + Twine(config.stage));
+
+  std::optional<int64_t> meshSize;
+  for (auto mesh : module.getOps<sharding::MeshOp>())
+    meshSize = mesh.getSize();
+  if (request.worldSize) {
+    if (meshSize && *meshSize != *request.worldSize)
+      return module.emitError() << "--world-size is " << *request.worldSize << " but the module's mesh has " << *meshSize << " ranks";
+    config.worldSize = *request.worldSize;
+  } else if (meshSize) {
+    config.worldSize = *meshSize;
+  } else {
+    config.worldSize = request.assumedWorldSize;
+    assume("a world size of " + Twine(config.worldSize));
+  }
+
+  bool batchGiven = config.trainBatch != 0;
+  bool microGiven = config.microBatch != 0, accumulationGiven = config.accumulationSteps != 0;
+  if (request.prefetch && failed(report(config.enablePrefetch())))
+    return failure();
+  if (failed(report(config.resolve())))
+    return failure();
+  if (!microGiven && !batchGiven)
+    assume("train_micro_batch_size_per_gpu " + Twine(config.microBatch));
+  if (!accumulationGiven && !(batchGiven && microGiven))
+    assume("gradient_accumulation_steps " + Twine(config.accumulationSteps));
+  if (!config.isGiven("optimizer.type")) {
+    std::string rate;
+    llvm::raw_string_ostream(rate) << llvm::json::Value(config.learningRate);
+    assume("optimizer AdamW with lr " + rate);
+  } else if (!config.isGiven("optimizer.params.lr")) {
+    std::string rate;
+    llvm::raw_string_ostream(rate) << llvm::json::Value(config.learningRate);
+    assume("optimizer.params.lr " + rate);
+  }
+  return config;
+}
+
+} // namespace zero
