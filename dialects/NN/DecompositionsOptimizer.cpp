@@ -1,0 +1,64 @@
+//===- DecompositionsOptimizer.cpp - adam and sgd -------------------------===//
+//
+// Elementwise in every tensor; the 0-d scalars are computed once and repeated. The same code serves whole tensors and
+// the 0-d tensors of a zero.update body.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/NN/TensorBuilder.h"
+
+using namespace mlir;
+using namespace zero::nn;
+
+namespace {
+/// The operands of an update in the type that it is computed in.
+struct Update {
+  Update(OpBuilder &builder, Location loc, Value parameter)
+      : b(builder, loc), shape(TensorBuilder::shapeOf(parameter)), element(TensorBuilder::elementOf(parameter)),
+        compute(TensorBuilder::computeElement(element)) {}
+  Value tensor(Value value) { return b.cast(value, compute); }
+  Value scalar(Value value) { return b.broadcastScalar(b.cast(value, compute), shape); }
+  Value result(Value value) { return b.cast(value, element); }
+
+  TensorBuilder b;
+  ArrayRef<int64_t> shape;
+  Type element, compute;
+};
+} // namespace
+
+// See the op's description; the order of operations is torch.optim.Adam's.
+FailureOr<SmallVector<Value>> AdamOp::decompose(OpBuilder &builder) {
+  Update u(builder, getLoc(), getParameter());
+  TensorBuilder &b = u.b;
+  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
+  double epsilon = getEpsilon().convertToDouble(), decay = getWeightDecay().convertToDouble();
+  Value p = u.tensor(getParameter());
+  Value g = b.mul(u.tensor(getGradient()), u.scalar(getGradientScale()));
+  if (decay != 0.0 && getDecoupled())
+    p = b.mul(p, u.scalar(b.subFrom(1.0, b.mul(getLearningRate(), decay))));
+  else if (decay != 0.0)
+    g = b.add(g, b.mul(p, decay));
+  Value m = b.add(b.mul(u.tensor(getExpAvg()), beta1), b.mul(g, 1.0 - beta1));
+  Value v = b.add(b.mul(u.tensor(getExpAvgSq()), beta2), b.mul(b.mul(g, g), 1.0 - beta2));
+  Value stepSize = b.div(getLearningRate(), getBiasCorrection1());
+  Value denominator = b.add(b.div(b.sqrt(v), u.scalar(b.sqrt(getBiasCorrection2()))), epsilon);
+  p = b.sub(p, b.mul(u.scalar(stepSize), b.div(m, denominator)));
+  return SmallVector<Value>{u.result(p), u.result(m), u.result(v)};
+}
+
+FailureOr<SmallVector<Value>> SgdOp::decompose(OpBuilder &builder) {
+  Update u(builder, getLoc(), getParameter());
+  TensorBuilder &b = u.b;
+  double momentum = getMomentum().convertToDouble(), decay = getWeightDecay().convertToDouble();
+  Value p = u.tensor(getParameter());
+  Value g = b.mul(u.tensor(getGradient()), u.scalar(getGradientScale()));
+  if (decay != 0.0)
+    g = b.add(g, b.mul(p, decay));
+  SmallVector<Value> results(1);
+  if (getMomentumBuffer()) {
+    Value buffer = b.add(b.mul(u.tensor(getMomentumBuffer()), momentum), g);
+    g = getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
+    results.push_back(b.cast(buffer, b.elementOf(getMomentumBuffer())));
+  }
+  results[0] = u.result(b.sub(p, b.mul(u.scalar(getLearningRate()), g)));
+  return results;
+}
