@@ -1,0 +1,88 @@
+//===- Roles.cpp - Verifiers of nn.role and nn.data -----------------------===//
+#include "dialects/NN/NNOps.h"
+#include "dialects/NN/Shapes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace zero::nn;
+
+/// True for roles that stand for one number of a step.
+static bool isScalarRole(RoleKind kind) {
+  switch (kind) {
+  case RoleKind::LossSum:
+  case RoleKind::LabelCount:
+  case RoleKind::Loss:
+  case RoleKind::GradNorm:
+  case RoleKind::LearningRate:
+  case RoleKind::BiasCorrection1:
+  case RoleKind::BiasCorrection2:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// `where` is "argument #3" or "result #0". Types other than tensors belong to later dialects.
+static LogicalResult verifyRole(Operation *op, const Twine &where, Type type, Attribute attribute) {
+  auto role = dyn_cast<RoleAttr>(attribute);
+  if (!role)
+    return op->emitOpError() << where << " has nn.role " << attribute << ", which is no #nn.role";
+  auto tensor = dyn_cast_or_null<RankedTensorType>(type);
+  if (tensor && isScalarRole(role.getKind()) && tensor.getRank() != 0)
+    return op->emitOpError() << where << " has role " << stringifyRoleKind(role.getKind()) << " but "
+                             << tensor.getRank() << " dimensions, not 0";
+  return success();
+}
+
+/// Weights lie in the file as their host tensors do: one byte for an i1.
+static uint64_t byteSize(RankedTensorType type) {
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+static LogicalResult verifyData(Operation *op, const Twine &where, Type type, Attribute role, Attribute attribute) {
+  auto tensor = dyn_cast_or_null<RankedTensorType>(type);
+  if (auto kind = dyn_cast_or_null<RoleAttr>(role);
+      !kind || (kind.getKind() != RoleKind::Parameter && kind.getKind() != RoleKind::Frozen))
+    return op->emitOpError() << where << " has nn.data but is neither a parameter nor frozen";
+  if (auto external = dyn_cast<ExternalAttr>(attribute)) {
+    if (tensor && tensor.hasStaticShape() && external.getLength() != byteSize(tensor))
+      return op->emitOpError() << where << " holds " << byteSize(tensor) << " bytes but nn.data names "
+                               << external.getLength() << " of file '" << external.getFile() << "'";
+    return success();
+  }
+  auto elements = dyn_cast<ElementsAttr>(attribute);
+  if (!elements)
+    return op->emitOpError() << where << " has nn.data that is neither #nn.external nor elements";
+  if (tensor && elements.getShapedType() != tensor)
+    return op->emitOpError() << where << " has type " << tensor << " but its nn.data has "
+                             << elements.getShapedType();
+  return success();
+}
+
+LogicalResult NNDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return op->emitOpError() << "has attribute '" << attribute.getName().getValue()
+                           << "', which belongs on arguments and results of functions";
+}
+
+LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned region, unsigned index,
+                                                  NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  Type type = function ? function.getArgumentTypes()[index] : Type();
+  if (attribute.getName() == kRoleAttrName)
+    return verifyRole(op, "argument #" + Twine(index), type, attribute.getValue());
+  if (attribute.getName() == kDataAttrName)
+    return verifyData(op, "argument #" + Twine(index), type,
+                      function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute.getValue());
+  return op->emitOpError() << "argument #" << index << " has unknown attribute '" << attribute.getName().getValue()
+                           << "'";
+}
+
+LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
+                                                     NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (attribute.getName() == kRoleAttrName)
+    return verifyRole(op, "result #" + Twine(index), function ? function.getResultTypes()[index] : Type(),
+                      attribute.getValue());
+  return op->emitOpError() << "result #" << index << " has unknown attribute '" << attribute.getName().getValue()
+                           << "'";
+}
