@@ -1,0 +1,178 @@
+//===- ConfigTest.cpp - Every key, every error of the configuration -------===//
+#include "zero/Config/TrainingConfig.h"
+#include "gtest/gtest.h"
+
+using namespace zero;
+
+static std::string parseError(llvm::StringRef json) {
+  llvm::Expected<TrainingConfig> config = TrainingConfig::parse(json);
+  return config ? "" : llvm::toString(config.takeError());
+}
+
+static std::string resolveError(llvm::StringRef json, int64_t worldSize) {
+  llvm::Expected<TrainingConfig> config = TrainingConfig::parse(json);
+  if (!config)
+    return llvm::toString(config.takeError());
+  config->worldSize = worldSize;
+  llvm::Error error = config->resolve();
+  return error ? llvm::toString(std::move(error)) : "";
+}
+
+static TrainingConfig resolved(llvm::StringRef json, int64_t worldSize) {
+  TrainingConfig config = llvm::cantFail(TrainingConfig::parse(json));
+  config.worldSize = worldSize;
+  llvm::cantFail(config.resolve());
+  return config;
+}
+
+TEST(Config, ReadsEveryKey) {
+  TrainingConfig c = llvm::cantFail(TrainingConfig::parse(R"({
+    "train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2,
+    "gradient_clipping": 0.5, "steps_per_print": 100,
+    "optimizer": {"type": "adam", "params": {"lr": 3e-4, "betas": [0.8, 0.95], "eps": 1e-6, "weight_decay": 0.1, "momentum": 0.9,
+                  "nesterov": true, "adam_w_mode": false}},
+    "zero_optimization": {"stage": 3, "overlap_comm": false, "reduce_bucket_size": 1e8, "allgather_bucket_size": 2e8,
+                  "stage3_prefetch_bucket_size": 5e7, "stage3_param_persistence_threshold": 1e5, "stage3_max_live_parameters": 1e9,
+                  "contiguous_gradients": false, "reduce_at": "micro_batch"}})"));
+  EXPECT_EQ(c.trainBatch, 32);
+  EXPECT_EQ(c.microBatch, 4);
+  EXPECT_EQ(c.accumulationSteps, 2);
+  EXPECT_EQ(c.gradientClipping, 0.5);
+  EXPECT_EQ(c.stepsPerPrint, 100);
+  EXPECT_EQ(c.optimizerType, "Adam");
+  EXPECT_EQ(c.learningRate, 3e-4);
+  EXPECT_EQ(c.beta1, 0.8);
+  EXPECT_EQ(c.beta2, 0.95);
+  EXPECT_EQ(c.epsilon, 1e-6);
+  EXPECT_EQ(c.weightDecay, 0.1);
+  EXPECT_EQ(c.momentum, 0.9);
+  EXPECT_TRUE(c.nesterov);
+  EXPECT_FALSE(c.adamWMode);
+  EXPECT_EQ(c.stage, 3);
+  EXPECT_FALSE(c.overlapComm);
+  EXPECT_EQ(c.reduceBucketElements, 100000000);
+  EXPECT_EQ(c.allgatherBucketElements, 200000000);
+  EXPECT_EQ(c.bucketElements(), 100000000);
+  EXPECT_EQ(c.prefetchElements, 50000000);
+  EXPECT_EQ(c.persistenceThreshold, 100000);
+  EXPECT_EQ(c.maxLiveElements, 1000000000);
+  EXPECT_FALSE(c.contiguousGradients);
+  EXPECT_EQ(c.reduceAt, "micro_batch");
+}
+
+TEST(Config, Defaults) {
+  TrainingConfig c = resolved("{}", 8);
+  EXPECT_EQ(c.microBatch, 1);
+  EXPECT_EQ(c.accumulationSteps, 1);
+  EXPECT_EQ(c.trainBatch, 8);
+  EXPECT_EQ(c.optimizerName(), "adamw");
+  EXPECT_EQ(c.learningRate, 1e-3);
+  EXPECT_EQ(c.beta1, 0.9);
+  EXPECT_EQ(c.beta2, 0.999);
+  EXPECT_EQ(c.epsilon, 1e-8);
+  EXPECT_EQ(c.weightDecay, 0.0);
+  EXPECT_EQ(c.momentum, 0.0);
+  EXPECT_EQ(c.gradientClipping, 0.0);
+  EXPECT_EQ(c.stage, 0);
+  EXPECT_TRUE(c.overlapComm);
+  EXPECT_EQ(c.prefetchElements, 0);
+  EXPECT_EQ(c.persistenceThreshold, 0);
+  EXPECT_EQ(c.bucketElements(), 500000000);
+}
+
+TEST(Config, BatchKeysFixEachOther) {
+  EXPECT_EQ(resolved(R"({"train_batch_size": 24, "train_micro_batch_size_per_gpu": 3})", 4).accumulationSteps, 2);
+  EXPECT_EQ(resolved(R"({"train_batch_size": 24, "gradient_accumulation_steps": 2})", 4).microBatch, 3);
+  EXPECT_EQ(resolved(R"({"train_batch_size": 24})", 4).microBatch, 6);
+  EXPECT_EQ(resolved(R"({"train_micro_batch_size_per_gpu": 3})", 4).trainBatch, 12);
+  EXPECT_EQ(resolveError(R"({"train_batch_size": 10})", 4), "train_batch_size 10 is not divisible by world size = 4");
+  EXPECT_EQ(resolveError(R"({"train_batch_size": 10, "train_micro_batch_size_per_gpu": 3})", 2),
+            "train_batch_size 10 is not divisible by train_micro_batch_size_per_gpu x world size = 6");
+  EXPECT_EQ(resolveError(R"({"train_batch_size": 10, "gradient_accumulation_steps": 3})", 2),
+            "train_batch_size 10 is not divisible by gradient_accumulation_steps x world size = 6");
+  EXPECT_EQ(resolveError(R"({"train_batch_size": 24, "train_micro_batch_size_per_gpu": 3, "gradient_accumulation_steps": 1})", 4),
+            "train_batch_size 24 is not train_micro_batch_size_per_gpu 3 x gradient_accumulation_steps 1 x world size 4 = 12");
+  EXPECT_EQ(resolveError(R"({"train_micro_batch_size_per_gpu": 4e15, "gradient_accumulation_steps": 4e15})", 4),
+            "train_micro_batch_size_per_gpu 4000000000000000 x gradient_accumulation_steps 4000000000000000 x world size 4 exceeds 64 bits");
+}
+
+TEST(Config, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(parseError(R"({"train_batch": 1})"), "unknown key 'train_batch'; the nearest known one is 'train_batch_size'");
+  EXPECT_EQ(parseError(R"({"zero_optimisation": {}})"), "unknown key 'zero_optimisation'; the nearest known one is 'zero_optimization'");
+  EXPECT_EQ(parseError(R"({"zero_optimization": {"stge": 1}})"),
+            "unknown key 'zero_optimization.stge'; the nearest known one is 'zero_optimization.stage'");
+  EXPECT_EQ(parseError(R"({"stage": 1})"), "unknown key 'stage'; the nearest known one is 'zero_optimization.stage'");
+  EXPECT_EQ(parseError(R"({"optimizer": {"params": {"learning_rate": 1}}})").substr(0, 44), "unknown key 'optimizer.params.learning_rate'");
+}
+
+TEST(Config, WrongTypesAndRanges) {
+  EXPECT_EQ(parseError("[]"), "the configuration must be an object, is an array");
+  EXPECT_EQ(parseError(R"({"optimizer": 1})"), "'optimizer' must be an object, is a number");
+  EXPECT_EQ(parseError(R"({"steps_per_print": "x"})"), "'steps_per_print' must be an integer, is a string");
+  EXPECT_EQ(parseError(R"({"steps_per_print": 1.5})"), "'steps_per_print' must be an integer, is 1.5");
+  EXPECT_EQ(parseError(R"({"zero_optimization": {"stage": 4}})"), "'zero_optimization.stage' is 4 but must lie in [0, 3]");
+  EXPECT_EQ(parseError(R"({"gradient_clipping": null})"), "'gradient_clipping' must be a number, is null");
+  EXPECT_EQ(parseError(R"({"zero_optimization": {"overlap_comm": 1}})"), "'zero_optimization.overlap_comm' must be true or false, is a number");
+  EXPECT_EQ(parseError(R"({"optimizer": {"params": {"betas": [0.9]}}})"), "'optimizer.params.betas' must be an array of 2 numbers, is one of 1");
+  EXPECT_EQ(parseError(R"({"optimizer": {"type": 3}})"), "'optimizer.type' must be a string, is a number");
+  EXPECT_EQ(parseError(R"({"optimizer": {"type": "Lion"}})"), "'optimizer.type' is \"Lion\" but must be one of AdamW|Adam|SGD");
+  EXPECT_NE(parseError("{"), "");
+  EXPECT_NE(llvm::toString(TrainingConfig::parseFile("/nonexistent.json").takeError()).find("cannot read '/nonexistent.json'"), std::string::npos);
+}
+
+TEST(Config, Contradictions) {
+  EXPECT_EQ(resolveError("{}", 0), "the world size is 0 but must be at least 1");
+  EXPECT_EQ(resolveError(R"({"zero_optimization": {"contiguous_gradients": false}})", 1),
+            "'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");
+  EXPECT_EQ(resolveError(R"({"zero_optimization": {"stage": 2, "reduce_at": "step"}})", 1),
+            "'zero_optimization.reduce_at' is \"step\" but stage 2 keeps only the owned range of gradients: it reduces each micro_batch");
+  EXPECT_EQ(resolveError(R"({"zero_optimization": {"stage3_prefetch_bucket_size": 9, "overlap_comm": false}})", 1),
+            "'zero_optimization.stage3_prefetch_bucket_size' is 9 but 'zero_optimization.overlap_comm' is false: nothing can be gathered ahead");
+  EXPECT_EQ(resolveError(R"({"optimizer": {"type": "SGD", "params": {"eps": 1e-8}}})", 1),
+            "'optimizer.params.eps' is given but the optimizer is SGD");
+  EXPECT_EQ(resolveError(R"({"optimizer": {"type": "AdamW", "params": {"momentum": 0.9}}})", 1),
+            "'optimizer.params.momentum' is given but the optimizer is AdamW");
+  EXPECT_EQ(resolveError(R"({"optimizer": {"type": "AdamW", "params": {"adam_w_mode": false}}})", 1),
+            "'optimizer.params.adam_w_mode' is false but the optimizer is AdamW; use type Adam");
+  EXPECT_EQ(resolveError(R"({"optimizer": {"type": "SGD", "params": {"nesterov": true}}})", 1),
+            "'optimizer.params.nesterov' is true but 'optimizer.params.momentum' is 0");
+  TrainingConfig c = llvm::cantFail(TrainingConfig::parse(R"({"zero_optimization": {"overlap_comm": false}})"));
+  EXPECT_EQ(llvm::toString(c.enablePrefetch()),
+            "--prefetch is given but 'zero_optimization.overlap_comm' is false: nothing can be gathered ahead");
+}
+
+TEST(Config, Prefetch) {
+  TrainingConfig c;
+  llvm::cantFail(c.enablePrefetch());
+  EXPECT_EQ(c.prefetchElements, 50000000);
+  TrainingConfig own = llvm::cantFail(TrainingConfig::parse(R"({"zero_optimization": {"stage3_prefetch_bucket_size": 7}})"));
+  llvm::cantFail(own.enablePrefetch());
+  EXPECT_EQ(own.prefetchElements, 7);
+}
+
+TEST(Config, OptimizerNames) {
+  EXPECT_EQ(resolved(R"({"optimizer": {"type": "Adam"}})", 1).optimizerName(), "adamw");
+  EXPECT_EQ(resolved(R"({"optimizer": {"type": "Adam", "params": {"adam_w_mode": false}}})", 1).optimizerName(), "adam");
+  EXPECT_EQ(resolved(R"({"optimizer": {"type": "SGD"}})", 1).optimizerName(), "sgd");
+}
+
+TEST(Config, EffectiveConfigurationReadsBack) {
+  TrainingConfig c = resolved(R"({"train_batch_size": 32, "zero_optimization": {"stage": 3}})", 4);
+  llvm::json::Object object = c.toJSON();
+  EXPECT_EQ(object.getInteger("world_size"), 4);
+  object.erase("world_size");
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(object));
+  TrainingConfig back = llvm::cantFail(TrainingConfig::parse(text));
+  EXPECT_EQ(back.microBatch, 8);
+  EXPECT_EQ(back.stage, 3);
+}
+
+TEST(Config, EveryKeyIsDocumented) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printConfigKeys(os);
+  for (const char *key : {"train_batch_size", "gradient_clipping", "zero_optimization.reduce_at", "optimizer.params.betas"})
+    EXPECT_NE(text.find(key), std::string::npos) << key;
+  EXPECT_NE(text.find("DeepSpeed 0.19's own default is 1.0"), std::string::npos);
+}
