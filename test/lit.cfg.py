@@ -16,3 +16,4 @@ config.environment.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROO
                            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.zero_source_dir))
+config.substitutions.append(("%bin", os.path.join(config.zero_binary_dir, "bin")))
