@@ -1,8 +1,11 @@
 //===- Container.h - The file compiled.bin: sections, checksums -----------===//
 //
-// Layout, little-endian: a 64-byte header (magic "ZEROBIN\0", format version, section count, file size, checksum of
-// header and table), the section table (kind, alignment, offset, size, XXH3-64 checksum, label), then the sections, each at
-// a multiple of 4096 bytes.
+// Layout, little-endian: a 64-byte header (magic "ZEROBIN\0", format version, section count, file size, checksum of all
+// that stands before the first section), the section table (kind, alignment, offset, size, checksum, label), the checksums
+// of all sections' blocks, then the sections, each at a multiple of 4096 bytes; gaps hold zeroes.
+//
+// Sections are checksummed (XXH3-64) in blocks of 256 KiB, so that a rank checks what it reads and reads no more; the
+// checksum of a section is that of its block checksums.
 //
 // Weights are rank-major: rank r's part is `rank_part_bytes` long and holds, bucket after bucket, the chunk of
 // elements / world_size elements that rank r owns. A rank that holds all reads all parts.
@@ -37,6 +40,8 @@ enum class SectionKind : uint32_t {
 
 inline constexpr uint32_t kContainerVersion = 1;
 inline constexpr uint64_t kSectionAlignment = 4096;
+/// A checksum guards this many bytes of a section.
+inline constexpr uint64_t kChecksumBlock = 256 * 1024;
 
 /// Writes a container. Section bytes are produced while the file is written, so weights never lie whole in memory.
 class ContainerWriter {
@@ -61,8 +66,8 @@ private:
   std::vector<Pending> sections;
 };
 
-/// A verified, open container. The plan is checked whole once (FlatBuffers structure, checksums, every id and range); the
-/// checksums of the weights are checked as they are read.
+/// A verified, open container. The plan is checked whole once (FlatBuffers structure, checksums, every id and range); other
+/// sections are checked as they are read. Reads may come from several threads.
 class Container {
 public:
   struct Section {
@@ -81,6 +86,7 @@ public:
   const std::vector<Section> &sections() const;
   /// The section of that kind and label, or null.
   const Section *find(SectionKind kind, std::string_view label = "") const;
+  const std::string &path() const;
   /// The whole section, read and checked.
   Expected<std::string> read(const Section &section) const;
   /// `size` bytes at `offset` of the section, into `target`.

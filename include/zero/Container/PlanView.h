@@ -1,0 +1,64 @@
+//===- PlanView.h - Short ways to read the records of a plan --------------===//
+#ifndef ZERO_CONTAINER_PLANVIEW_H
+#define ZERO_CONTAINER_PLANVIEW_H
+
+#include "lib/Container/plan_generated.h"
+#include <string_view>
+
+namespace zero {
+
+/// The elements of a vector of a plan; an absent vector is an empty one.
+template <typename T> class RecordRange {
+public:
+  explicit RecordRange(const flatbuffers::Vector<T> *vector) : vector(vector) {}
+  uint32_t size() const { return vector ? vector->size() : 0; }
+  auto operator[](uint32_t i) const { return vector->Get(i); }
+
+  class Iterator {
+  public:
+    Iterator(const flatbuffers::Vector<T> *vector, uint32_t i) : vector(vector), i(i) {}
+    auto operator*() const { return vector->Get(i); }
+    Iterator &operator++() { return ++i, *this; }
+    bool operator!=(const Iterator &other) const { return i != other.i; }
+
+  private:
+    const flatbuffers::Vector<T> *vector;
+    uint32_t i;
+  };
+  Iterator begin() const { return {vector, 0}; }
+  Iterator end() const { return {vector, size()}; }
+
+private:
+  const flatbuffers::Vector<T> *vector;
+};
+
+template <typename T> RecordRange<T> records(const flatbuffers::Vector<T> *vector) { return RecordRange<T>(vector); }
+
+/// The text of a plan's string; an absent string is an empty one.
+inline std::string_view text(const flatbuffers::String *string) {
+  return string ? std::string_view(string->data(), string->size()) : std::string_view();
+}
+
+inline uint64_t elementBytes(schema::ElementType type) {
+  switch (type) {
+  case schema::ElementType::f64:
+  case schema::ElementType::i64:
+    return 8;
+  case schema::ElementType::f32:
+  case schema::ElementType::i32:
+    return 4;
+  case schema::ElementType::f16:
+  case schema::ElementType::bf16:
+  case schema::ElementType::i16:
+    return 2;
+  case schema::ElementType::i8:
+  case schema::ElementType::u8:
+  case schema::ElementType::i1:
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,369 @@
+//===- Verifier.cpp - Checks a plan once, so that the executor trusts it --===//
+#include "lib/Container/Verifier.h"
+#include "zero/Container/PlanView.h"
+#include "zero/Runtime/HAL/Staging.h"
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace zero {
+namespace {
+
+constexpr uint64_t kBufferAlignment = 64;
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string number(uint64_t value) { return std::to_string(value); }
+
+/// a + b and a * b, or the largest number where they do not fit.
+uint64_t sum(uint64_t a, uint64_t b) {
+  uint64_t result;
+  return __builtin_add_overflow(a, b, &result) ? std::numeric_limits<uint64_t>::max() : result;
+}
+uint64_t product(uint64_t a, uint64_t b) {
+  uint64_t result;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<uint64_t>::max() : result;
+}
+
+class PlanVerifier {
+public:
+  PlanVerifier(const schema::Plan &plan, const ContainerSizes &sizes) : plan(plan), sizes(sizes) {}
+
+  Status run() {
+    ZERO_RETURN_IF_ERROR(checkNumbers());
+    ZERO_RETURN_IF_ERROR(checkMemory());
+    ZERO_RETURN_IF_ERROR(checkKernels());
+    ZERO_RETURN_IF_ERROR(checkSections());
+    ZERO_RETURN_IF_ERROR(checkBuckets());
+    ZERO_RETURN_IF_ERROR(checkInputs());
+    ZERO_RETURN_IF_ERROR(checkStates());
+    return checkStepValues();
+  }
+
+private:
+  Status wrong(const std::string &what) const { return Status::badInput(what); }
+  uint64_t world() const { return plan.world_size(); }
+
+  Status checkNumbers() const {
+    if (plan.world_size() == 0 || plan.world_size() > (1u << 20))
+      return wrong("world size " + number(plan.world_size()) + " is not between 1 and 1048576");
+    if (plan.micro_batch() == 0 || plan.accumulation_steps() == 0)
+      return wrong("micro-batch " + number(plan.micro_batch()) + " and accumulation " +
+                   number(plan.accumulation_steps()) + " must not be 0");
+    uint64_t weights = product(plan.rank_part_bytes(), world());
+    if (weights != sizes.weights)
+      return wrong("the weights of " + number(world()) + " ranks are " + number(weights) +
+                   " bytes, the section holds " + number(sizes.weights));
+    return {};
+  }
+
+  Status checkMemory() const {
+    auto arenas = records(plan.arenas());
+    uint64_t device = 0;
+    for (const schema::Arena *arena : arenas) {
+      if (arena->kind() > schema::MemoryKind::MAX)
+        return wrong("arena " + quoted(text(arena->name())) + " has an unknown memory kind");
+      if (arena->size_bytes() > (uint64_t(1) << 47))
+        return wrong("arena " + quoted(text(arena->name())) + " has " + number(arena->size_bytes()) +
+                     " bytes, more than an address space");
+      if (arena->kind() == schema::MemoryKind::device)
+        device = sum(device, arena->size_bytes());
+    }
+    for (const schema::Buffer *buffer : records(plan.buffers())) {
+      std::string name = "buffer " + quoted(text(buffer->name()));
+      if (buffer->arena() >= arenas.size())
+        return wrong(name + " is in arena " + number(buffer->arena()) + " of " + number(arenas.size()));
+      if (buffer->content() > schema::ContentClass::MAX)
+        return wrong(name + " has an unknown content class");
+      if (buffer->offset() % kBufferAlignment != 0)
+        return wrong(name + " starts at " + number(buffer->offset()) + ", not a multiple of 64");
+      if (sum(buffer->offset(), buffer->size_bytes()) > arenas[buffer->arena()]->size_bytes())
+        return wrong(name + " ends at " + number(sum(buffer->offset(), buffer->size_bytes())) + ", its arena at " +
+                     number(arenas[buffer->arena()]->size_bytes()));
+      if (buffer->padding_bytes() > buffer->size_bytes())
+        return wrong(name + " has more padding than bytes");
+    }
+    if (auto classes = records(plan.peak_bytes_by_class()); classes.size()) {
+      uint64_t total = 0;
+      for (uint64_t bytes : classes)
+        total = sum(total, bytes);
+      if (total != device)
+        return wrong("the classes at the peak sum to " + number(total) + " bytes, the device arenas have " +
+                     number(device));
+    }
+    return {};
+  }
+
+  Status checkKernels() const {
+    for (const schema::Kernel *kernel : records(plan.kernels())) {
+      if (text(kernel->name()).empty())
+        return wrong("a kernel has no name");
+      if (kernel->items() > uint64_t(std::numeric_limits<int64_t>::max()))
+        return wrong("kernel " + quoted(text(kernel->name())) + " has " + number(kernel->items()) + " items");
+    }
+    return {};
+  }
+
+  /// The slice lies in its buffer, for every rank.
+  Status checkSlice(const schema::Slice *slice, const std::string &where) const {
+    auto buffers = records(plan.buffers());
+    if (!slice)
+      return wrong(where + " has no slice");
+    if (slice->buffer() >= buffers.size())
+      return wrong(where + " is in buffer " + number(slice->buffer()) + " of " + number(buffers.size()));
+    const schema::Buffer *buffer = buffers[slice->buffer()];
+    uint64_t end = sum(sum(slice->offset(), slice->size()), product(slice->rank_stride(), world() - 1));
+    if (end > buffer->size_bytes())
+      return wrong(where + " ends at " + number(end) + " of buffer " + quoted(text(buffer->name())) + " with " +
+                   number(buffer->size_bytes()) + " bytes");
+    return {};
+  }
+
+  Status checkSlices(const flatbuffers::Vector<const schema::Slice *> *slices, const std::string &where) const {
+    for (const schema::Slice *slice : records(slices))
+      ZERO_RETURN_IF_ERROR(checkSlice(slice, where));
+    return {};
+  }
+
+  Status checkSections() const {
+    std::vector<std::string_view> expected = {"micro_first", "update"};
+    if (plan.accumulation_steps() > 1)
+      expected.insert(expected.begin() + 1, "micro_next");
+    auto sections = records(plan.sections());
+    if (sections.size() != expected.size())
+      return wrong("it has " + number(sections.size()) + " sections, accumulation " +
+                   number(plan.accumulation_steps()) + " needs " + number(expected.size()));
+    for (uint32_t i = 0; i < sections.size(); ++i) {
+      if (text(sections[i]->name()) != expected[i])
+        return wrong("section " + number(i) + " is " + quoted(text(sections[i]->name())) + ", not " +
+                     quoted(expected[i]));
+      ZERO_RETURN_IF_ERROR(checkSection(*sections[i]));
+    }
+    return {};
+  }
+
+  Status checkSection(const schema::Section &section) const {
+    std::string name = "section " + quoted(text(section.name()));
+    auto commands = records(section.commands());
+    if (section.events() > commands.size())
+      return wrong(name + " has " + number(section.events()) + " events, more than its " + number(commands.size()) +
+                   " commands can record");
+    constexpr int kNotRecorded = -1;
+    std::vector<int> recordedOn(section.events(), kNotRecorded);
+    constexpr size_t kQueues = static_cast<size_t>(schema::QueueKind::MAX) + 1;
+    uint32_t sequences[kQueues] = {};
+    for (uint32_t i = 0; i < commands.size(); ++i) {
+      const schema::Command *command = commands[i];
+      std::string where = name + " command " + number(i);
+      if (command->queue() > schema::QueueKind::MAX)
+        return wrong(where + " is on an unknown queue");
+      int queue = static_cast<int>(command->queue());
+      for (uint32_t event : records(command->waits())) {
+        if (event >= section.events())
+          return wrong(where + " waits for event " + number(event) + " of " + number(section.events()));
+        if (recordedOn[event] == kNotRecorded)
+          return wrong(where + " waits for event " + number(event) + ", which no earlier command records");
+        if (recordedOn[event] == queue)
+          return wrong(where + " waits for event " + number(event) + " of its own queue");
+      }
+      ZERO_RETURN_IF_ERROR(checkAction(*command, where, sequences[queue]));
+      if (int32_t event = command->record(); event != -1) {
+        if (event < 0 || static_cast<uint32_t>(event) >= section.events())
+          return wrong(where + " records event " + std::to_string(event) + " of " + number(section.events()));
+        if (recordedOn[event] != kNotRecorded)
+          return wrong(where + " records event " + std::to_string(event) + " again");
+        recordedOn[event] = queue;
+      }
+    }
+    return {};
+  }
+
+  Status checkAction(const schema::Command &command, const std::string &where, uint32_t &sequence) const {
+    if (command.action_type() == schema::Action::NONE || !command.action())
+      return wrong(where + " has no action");
+    switch (command.action_type()) {
+    case schema::Action::Dispatch: {
+      const schema::Dispatch &dispatch = *command.action_as_Dispatch();
+      if (dispatch.kernel() >= records(plan.kernels()).size())
+        return wrong(where + " runs kernel " + number(dispatch.kernel()) + " of " +
+                     number(records(plan.kernels()).size()));
+      ZERO_RETURN_IF_ERROR(checkSlices(dispatch.reads(), where + " read"));
+      return checkSlices(dispatch.writes(), where + " write");
+    }
+    case schema::Action::Collective:
+      return checkCollective(*command.action_as_Collective(), where, sequence);
+    case schema::Action::Copy: {
+      const schema::Copy &copy = *command.action_as_Copy();
+      ZERO_RETURN_IF_ERROR(checkSlice(copy.source(), where + " source"));
+      ZERO_RETURN_IF_ERROR(checkSlice(copy.target(), where + " target"));
+      if (copy.source()->size() != copy.target()->size())
+        return wrong(where + " copies " + number(copy.source()->size()) + " bytes to " +
+                     number(copy.target()->size()));
+      return {};
+    }
+    case schema::Action::Zero:
+      return checkSlices(command.action_as_Zero()->targets(), where + " target");
+    default:
+      return wrong(where + " has an unknown action");
+    }
+  }
+
+  Status checkCollective(const schema::Collective &collective, const std::string &command, uint32_t &sequence) const {
+    std::string where = command + " collective " + quoted(text(collective.label()));
+    if (collective.kind() > schema::CollectiveKind::MAX || collective.element() > schema::ElementType::MAX)
+      return wrong(where + " has an unknown kind or element type");
+    ZERO_RETURN_IF_ERROR(checkSlice(collective.source(), where + " source"));
+    ZERO_RETURN_IF_ERROR(checkSlice(collective.target(), where + " target"));
+    if (collective.staging())
+      ZERO_RETURN_IF_ERROR(checkSlice(collective.staging(), where + " staging"));
+    if (collective.sequence() != sequence)
+      return wrong(where + " has sequence number " + number(collective.sequence()) + ", its channel is at " +
+                   number(sequence));
+    ++sequence;
+
+    uint64_t source = collective.source()->size(), target = collective.target()->size();
+    uint64_t expectedSource = source, expectedTarget = target, staging = 0, wire = 0;
+    switch (collective.kind()) {
+    case schema::CollectiveKind::all_gather:
+      expectedTarget = product(source, world());
+      wire = product(source, world() - 1);
+      break;
+    case schema::CollectiveKind::reduce_scatter:
+      expectedSource = product(target, world());
+      staging = reduceScatterStagingBytes(target, world());
+      wire = product(target, world() - 1);
+      if (collective.element() != schema::ElementType::f32)
+        return wrong(where + " reduces elements that are not f32");
+      break;
+    case schema::CollectiveKind::control_sum:
+      expectedTarget = source;
+      staging = controlSumStagingBytes(source, world());
+      wire = product(source, world() - 1);
+      if (collective.element() != schema::ElementType::f32 && collective.element() != schema::ElementType::i64)
+        return wrong(where + " sums elements that are neither f32 nor i64");
+      break;
+    }
+    if (source != expectedSource || target != expectedTarget)
+      return wrong(where + " goes from " + number(source) + " to " + number(target) + " bytes on " + number(world()) +
+                   " ranks");
+    if (source % elementBytes(collective.element()) != 0 || target % elementBytes(collective.element()) != 0)
+      return wrong(where + " moves a part of an element");
+    uint64_t given = collective.staging() ? collective.staging()->size() : 0;
+    if (given < staging)
+      return wrong(where + " has " + number(given) + " bytes of staging and needs " + number(staging));
+    if (collective.wire_bytes() != wire)
+      return wrong(where + " says that it sends " + number(collective.wire_bytes()) + " bytes and sends " +
+                   number(wire));
+    return {};
+  }
+
+  /// Elements of a shape, or the largest number where a dimension is negative or the product does not fit.
+  static uint64_t elementsOf(const flatbuffers::Vector<int64_t> *shape) {
+    uint64_t elements = 1;
+    for (int64_t dimension : records(shape))
+      elements = product(elements, dimension < 0 ? std::numeric_limits<uint64_t>::max() : uint64_t(dimension));
+    return elements;
+  }
+
+  Status checkBuckets() const {
+    for (const schema::Bucket *bucket : records(plan.buckets())) {
+      std::string name = "bucket " + quoted(text(bucket->name()));
+      if (bucket->element() > schema::ElementType::MAX)
+        return wrong(name + " has an unknown element type");
+      if (bucket->elements() % world() != 0)
+        return wrong(name + " has " + number(bucket->elements()) + " elements, not a multiple of " +
+                     number(world()) + " ranks");
+      uint64_t chunk = product(bucket->elements() / world(), elementBytes(bucket->element()));
+      if (sum(bucket->chunk_offset(), chunk) > plan.rank_part_bytes())
+        return wrong(name + " ends at " + number(sum(bucket->chunk_offset(), chunk)) + " of a rank's " +
+                     number(plan.rank_part_bytes()) + " bytes of weights");
+      for (const schema::Slot *slot : records(bucket->slots()))
+        if (sum(slot->offset(), elementsOf(slot->shape())) > bucket->elements())
+          return wrong(name + " is too small for parameter " + quoted(text(slot->name())));
+    }
+    return {};
+  }
+
+  Status checkInputs() const {
+    for (const schema::Input *input : records(plan.inputs())) {
+      std::string name = "input " + quoted(text(input->name()));
+      if (input->element() > schema::ElementType::MAX)
+        return wrong(name + " has an unknown element type");
+      ZERO_RETURN_IF_ERROR(checkSlice(input->slice(), name));
+      auto shape = records(input->shape());
+      if (shape.size() == 0 || shape[0] != plan.micro_batch())
+        return wrong(name + " does not have the micro-batch " + number(plan.micro_batch()) + " as its first dimension");
+      uint64_t bytes = product(elementsOf(input->shape()), elementBytes(input->element()));
+      if (bytes != input->slice()->size())
+        return wrong(name + " has " + number(bytes) + " bytes, its slice " + number(input->slice()->size()));
+    }
+    return {};
+  }
+
+  Status checkStates() const {
+    auto buckets = records(plan.buckets());
+    for (const schema::State *state : records(plan.states())) {
+      std::string name = "state " + std::string(text(state->role())) + " " + quoted(text(state->name()));
+      ZERO_RETURN_IF_ERROR(checkSlice(state->slice(), name));
+      if (state->bucket() < -1 || state->bucket() >= static_cast<int64_t>(buckets.size()))
+        return wrong(name + " is of bucket " + std::to_string(state->bucket()) + " of " + number(buckets.size()));
+      if (text(state->role()) == "parameter") {
+        if (state->bucket() < 0)
+          return wrong(name + " has no bucket");
+        const schema::Bucket *bucket = buckets[state->bucket()];
+        uint64_t elements = bucket->elements() / (state->sharded() ? world() : 1);
+        uint64_t bytes = product(elements, elementBytes(bucket->element()));
+        if (state->slice()->size() != bytes)
+          return wrong(name + " has " + number(state->slice()->size()) + " bytes, its bucket's elements need " +
+                       number(bytes));
+      }
+      if (text(state->role()) == "frozen" && sum(state->frozen_offset(), state->slice()->size()) > sizes.frozen)
+        return wrong(name + " ends at " + number(sum(state->frozen_offset(), state->slice()->size())) +
+                     " of the frozen section with " + number(sizes.frozen) + " bytes");
+    }
+    return {};
+  }
+
+  Status checkStepValues() const {
+    for (const schema::StepScalar *scalar : records(plan.step_scalars())) {
+      std::string name = "step scalar " + quoted(text(scalar->kind()));
+      if (text(scalar->kind()) != "learning_rate" && text(scalar->kind()) != "bias_correction1" &&
+          text(scalar->kind()) != "bias_correction2")
+        return wrong(name + " is unknown");
+      ZERO_RETURN_IF_ERROR(checkSlice(scalar->slice(), name));
+      if (scalar->slice()->size() != sizeof(float))
+        return wrong(name + " has " + number(scalar->slice()->size()) + " bytes, not 4");
+    }
+    for (const schema::StepResult *result : records(plan.step_results())) {
+      std::string name = "step result " + quoted(text(result->kind()));
+      bool count = text(result->kind()) == "label_count";
+      if (!count && text(result->kind()) != "loss" && text(result->kind()) != "grad_norm")
+        return wrong(name + " is unknown");
+      if (result->element() != (count ? schema::ElementType::i64 : schema::ElementType::f32))
+        return wrong(name + " has the wrong element type");
+      ZERO_RETURN_IF_ERROR(checkSlice(result->slice(), name));
+      if (result->slice()->size() != elementBytes(result->element()))
+        return wrong(name + " has " + number(result->slice()->size()) + " bytes, not " +
+                     number(elementBytes(result->element())));
+    }
+    return {};
+  }
+
+  const schema::Plan &plan;
+  const ContainerSizes &sizes;
+};
+
+} // namespace
+
+Status verifyPlan(std::string_view bytes, const ContainerSizes &sizes) {
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return Status::badInput("its records have " + number(bytes.size()) + " bytes, at most " +
+                            number(FLATBUFFERS_MAX_BUFFER_SIZE) + " are possible");
+  // The number of tables is bounded by the bytes: a table has at least a vtable offset.
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size(), /*max_depth=*/64,
+                                 /*max_tables=*/static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 1));
+  if (!schema::VerifyPlanBuffer(verifier))
+    return Status::badInput("its records are malformed");
+  return PlanVerifier(*schema::GetPlan(bytes.data()), sizes).run();
+}
+
+} // namespace zero

@@ -1,0 +1,119 @@
+//===- PlanVerifierTests.cpp - Plans that must not be trusted -------------===//
+#include "lib/Container/Verifier.h"
+#include "test/Unit/Support/TinyPlan.h"
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace zero {
+namespace {
+
+using schema::PlanT;
+
+Status verify(const PlanT &plan) {
+  return verifyPlan(test::serialize(plan), {plan.rank_part_bytes * plan.world_size, 0});
+}
+
+TEST(PlanVerifier, AcceptsTheTinyPlan) {
+  for (uint32_t ranks : {1u, 2u, 3u}) {
+    Status status = verify(test::makeTinyPlan(ranks).plan);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+schema::CommandT &command(PlanT &plan, int section, int index) { return *plan.sections[section]->commands[index]; }
+schema::CollectiveT &collective(PlanT &plan, int section, int index) {
+  return *command(plan, section, index).action.AsCollective();
+}
+
+using schema::Slice;
+void setBuffer(Slice &s, uint32_t to) { s = Slice(to, s.offset(), s.size(), s.rank_stride()); }
+void setOffset(Slice &s, uint64_t to) { s = Slice(s.buffer(), to, s.size(), s.rank_stride()); }
+void setSize(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), to, s.rank_stride()); }
+void setStride(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), s.size(), to); }
+
+struct Fault {
+  const char *message;
+  std::function<void(PlanT &)> damage;
+};
+
+// One fault each, with the words that name it.
+const Fault faults[] = {
+    {"world size 0", [](PlanT &p) { p.world_size = 0; }},
+    {"must not be 0", [](PlanT &p) { p.micro_batch = 0; }},
+    {"more than an address space", [](PlanT &p) { p.arenas[0]->size_bytes = uint64_t(1) << 60; }},
+    {"is in arena 4 of 1", [](PlanT &p) { p.buffers[0]->arena = 4; }},
+    {"not a multiple of 64", [](PlanT &p) { p.buffers[0]->offset = 4; }},
+    {"its arena at", [](PlanT &p) { p.buffers[0]->size_bytes = uint64_t(-64); }},
+    {"more padding than bytes", [](PlanT &p) { p.buffers[1]->padding_bytes = 9; }},
+    {"classes at the peak sum to 7 bytes", [](PlanT &p) { p.peak_bytes_by_class = {7}; }},
+    {"a kernel has no name", [](PlanT &p) { p.kernels[0]->name.clear(); }},
+    {"items", [](PlanT &p) { p.kernels[0]->items = uint64_t(1) << 63; }},
+    {"has 1 sections, accumulation 1 needs 2", [](PlanT &p) { p.sections.pop_back(); }},
+    {"is 'upgrade', not 'update'", [](PlanT &p) { p.sections[1]->name = "upgrade"; }},
+    {"has 99 events", [](PlanT &p) { p.sections[0]->events = 99; }},
+    {"waits for event 9 of 2", [](PlanT &p) { command(p, 0, 2).waits = {9}; }},
+    {"which no earlier command records", [](PlanT &p) { command(p, 0, 0).waits = {1}; }},
+    {"of its own queue", [](PlanT &p) { command(p, 0, 3).waits = {1}; }},
+    {"records event 5 of 2", [](PlanT &p) { command(p, 0, 0).record = 5; }},
+    {"records event -2 of 2", [](PlanT &p) { command(p, 0, 0).record = -2; }},
+    {"records event 0 again", [](PlanT &p) { command(p, 0, 1).record = 0; command(p, 0, 2).waits = {}; }},
+    {"has no action", [](PlanT &p) { command(p, 0, 1).action.Reset(); }},
+    {"runs kernel 77 of 6", [](PlanT &p) { command(p, 0, 1).action.AsDispatch()->kernel = 77; }},
+    {"is in buffer 50 of 12", [](PlanT &p) { setBuffer(command(p, 0, 1).action.AsDispatch()->reads[0], 50); }},
+    {"of buffer 'x'", [](PlanT &p) { setOffset(command(p, 0, 1).action.AsDispatch()->reads[0], uint64_t(-1)); }},
+    {"of buffer 'gradient'", [](PlanT &p) { setStride(*collective(p, 0, 2).target, uint64_t(1) << 63); }},
+    {"has no slice", [](PlanT &p) { collective(p, 0, 0).source.reset(); }},
+    {"has sequence number 3, its channel is at 0", [](PlanT &p) { collective(p, 0, 0).sequence = 3; }},
+    {"goes from 128 to 512 bytes on 2 ranks", [](PlanT &p) { setSize(*collective(p, 0, 0).source, 128); }},
+    {"elements that are not f32", [](PlanT &p) { collective(p, 0, 2).element = schema::ElementType::bf16; }},
+    {"neither f32 nor i64", [](PlanT &p) { collective(p, 1, 1).element = schema::ElementType::i8; }},
+    {"has 0 bytes of staging and needs 256", [](PlanT &p) { collective(p, 0, 2).staging.reset(); }},
+    {"says that it sends 1 bytes and sends 256", [](PlanT &p) { collective(p, 0, 2).wire_bytes = 1; }},
+    {"moves a part of an element",
+     [](PlanT &p) {
+       setSize(*collective(p, 1, 3).source, 2);
+       setSize(*collective(p, 1, 3).target, 2);
+     }},
+    {"not a multiple of 2 ranks", [](PlanT &p) { p.buckets[0]->elements = 127; }},
+    {"of a rank's 256 bytes of weights", [](PlanT &p) { p.buckets[0]->chunk_offset = 64; }},
+    {"is too small for parameter 'w.first'", [](PlanT &p) { p.buckets[0]->slots[0]->shape = {int64_t(1) << 40, int64_t(1) << 40}; }},
+    {"is too small for parameter 'w.second'", [](PlanT &p) { p.buckets[0]->slots[1]->shape = {-1}; }},
+    {"does not have the micro-batch 1", [](PlanT &p) { p.inputs[0]->shape[0] = 2; }},
+    {"its slice 512", [](PlanT &p) { p.inputs[0]->shape[1] = 3; }},
+    {"is of bucket 8 of 1", [](PlanT &p) { p.states[0]->bucket = 8; }},
+    {"has no bucket", [](PlanT &p) { p.states[0]->bucket = -1; }},
+    {"its bucket's elements need 512", [](PlanT &p) { p.states[0]->sharded = false; }},
+    {"of the frozen section with 0", [](PlanT &p) { p.states[0]->role = "frozen"; }},
+    {"step scalar 'temperature' is unknown", [](PlanT &p) { p.step_scalars[0]->kind = "temperature"; }},
+    {"has 8 bytes, not 4", [](PlanT &p) { setSize(*p.step_scalars[0]->slice, 8); setBuffer(*p.step_scalars[0]->slice, 0); }},
+    {"step result 'speed' is unknown", [](PlanT &p) { p.step_results[0]->kind = "speed"; }},
+    {"has the wrong element type", [](PlanT &p) { p.step_results[0]->element = schema::ElementType::f64; }},
+};
+
+TEST(PlanVerifier, NamesEachFault) {
+  for (const Fault &fault : faults) {
+    PlanT plan = std::move(test::makeTinyPlan(2).plan);
+    fault.damage(plan);
+    Status status = verify(plan);
+    ASSERT_FALSE(status.ok()) << fault.message;
+    EXPECT_EQ(status.code(), ErrorCode::BadInput);
+    EXPECT_NE(status.message().find(fault.message), std::string::npos) << status.message();
+  }
+}
+
+TEST(PlanVerifier, SurvivesArbitraryBytes) {
+  std::string good = test::serialize(test::makeTinyPlan(2).plan);
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bad = good;
+    for (uint32_t flips = 1 + random() % 4; flips; --flips)
+      bad[random() % bad.size()] = static_cast<char>(random());
+    if (random() % 8 == 0)
+      bad.resize(random() % bad.size());
+    (void)verifyPlan(bad, {512, 0}); // what is accepted is in range; nothing crashes
+  }
+}
+
+} // namespace
+} // namespace zero
