@@ -54,10 +54,12 @@ def Plan_CollectiveOp : Plan_Command<"collective"> {
     range of the sum; `staging` takes what the peers send. Source and target may be in place.
     `wire_bytes` is what each rank sends: (N - 1) / N x padded bytes (control_sum: (N - 1) x bytes).
     `label` is the bucket's name or what the control sum is of.
+    The program goes on at once; `awaited_at` is the index of the command of this section before which it waits for the
+    collective, as the schedule says: until then the bytes that the collective touches are not used again.
   }];
   let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
                        Plan_CollectiveKindAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$source, Plan_SliceAttr:$target, OptionalAttr<Plan_SliceAttr>:$staging,
-                       I64Attr:$sequence, I64Attr:$wire_bytes, StrAttr:$label);
+                       I64Attr:$sequence, I64Attr:$wire_bytes, OptionalAttr<I64Attr>:$awaited_at, StrAttr:$label);
   let assemblyFormat = [{
     $kind $element `on` $queue $source `to` $target (`staging` $staging^)? `waits` $waits (`records` $record^)? attr-dict
   }];
@@ -105,8 +107,10 @@ def Plan_StateOp : Plan_Op<"state", []> {
   let description = [{
     `role` is the `nn.role` kind (parameter, frozen, gradient, exp_avg, ...), `name` the bucket's name (or the frozen tensor's). `sharded`: the
     slice is this rank's range of the bucket. Parameters and frozen weights start from the file's weights, the rest from zero.
+    `data` says where these bytes come from: `#nn.external` or an ElementsAttr for a frozen tensor, an array of them (one
+    for each slot of the bucket) for a parameter.
   }];
-  let arguments = (ins StrAttr:$role, StrAttr:$name, Plan_SliceAttr:$slice, UnitAttr:$sharded);
+  let arguments = (ins StrAttr:$role, StrAttr:$name, Plan_SliceAttr:$slice, UnitAttr:$sharded, OptionalAttr<AnyAttr>:$data);
   let assemblyFormat = "$role $name `at` $slice attr-dict";
 }
 
