@@ -1,0 +1,222 @@
+//===- Matmul.cpp - Batched matrix products through oneDNN ----------------===//
+//
+// The output is cut into blocks that depend on the shape alone, and each block has its primitive: which thread computes it, and
+// how many there are, changes no bit. oneDNN itself runs on one thread always (it blocks K by thread count).
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/Factories.h"
+#include "lib/Runtime/Kernels/OneDnn.h"
+#include "lib/Runtime/Kernels/Parallel.h"
+#include "lib/Runtime/Kernels/Parameters.h"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+using namespace zero;
+using namespace zero::kernels;
+
+namespace {
+
+struct Shape {
+  int64_t batch, m, n, k;
+  bool transposeLhs, transposeRhs;
+  int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
+};
+
+/// Work of one block: about half a millisecond of one core, so that threads find blocks and one thread does not notice them.
+constexpr int64_t kBlockFlops = int64_t{1} << 26;
+constexpr int64_t kMaxBlocks = 32;
+/// Rows and columns of blocks are multiples of this (but the last).
+constexpr int64_t kGrain = 64;
+
+enum class Axis { Batch, M, N };
+
+/// Size of a block along the axis that is cut; a function of the shape alone.
+struct Cut {
+  Axis axis;
+  int64_t size;
+};
+
+Cut chooseCut(const Shape &s) {
+  double flops = 2.0 * s.batch * s.m * s.n * s.k;
+  int64_t blocks = std::clamp<int64_t>(static_cast<int64_t>(flops / kBlockFlops), 1, kMaxBlocks);
+  auto size = [&](int64_t extent, int64_t grain) {
+    int64_t each = (extent + blocks - 1) / blocks;
+    return std::max<int64_t>((each + grain - 1) / grain * grain, 1);
+  };
+  if (s.batch > 1)
+    return {Axis::Batch, size(s.batch, 1)};
+  // Cutting columns repeats no packing of the right side, cutting rows none of a transposed left side.
+  bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n;
+  return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
+}
+
+class Matmul : public Kernel {
+public:
+  explicit Matmul(const Shape &shape) : shape(shape), cut(chooseCut(shape)) {}
+
+  /// Creates the primitives; throws dnnl::error.
+  void prepare() {
+    if (extent() == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
+      return;
+    int64_t full = std::min(cut.size, extent());
+    body.emplace(make(full));
+    if (int64_t rest = extent() % full)
+      tail.emplace(make(rest));
+    for (int64_t at = 0; at < extent(); at += full)
+      blocks.push_back(bind(at + full <= extent() ? *body : *tail));
+  }
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    if (shape.k == 0) {
+      zeroOutput(static_cast<float *>(pointers[2]));
+      return {};
+    }
+    std::atomic<int> failed = 0;
+    parallelFor(parallel, blocks.size(), [&](int64_t begin, int64_t end) {
+      onednn::Scratch scratch;
+      for (int64_t i = begin; i < end; ++i)
+        if (int status = execute(i, pointers, scratch.data()))
+          failed.store(status, std::memory_order_relaxed);
+    });
+    if (int status = failed.load())
+      return Status::programFailed("matmul: oneDNN failed with status " + std::to_string(status));
+    return {};
+  }
+
+private:
+  /// A primitive for a block of `size` along the cut axis.
+  struct Primitive {
+    dnnl::matmul primitive;
+    dnnl::memory::desc lhs, rhs, out, scratchpad;
+  };
+  /// Memory objects of one block: threads run blocks at the same time, and a memory object holds one pointer.
+  struct Block {
+    const Primitive *primitive;
+    dnnl::memory lhs, rhs, out, scratchpad;
+  };
+
+  int64_t extent() const {
+    return cut.axis == Axis::Batch ? shape.batch : cut.axis == Axis::M ? shape.m : shape.n;
+  }
+
+  Primitive make(int64_t size) const {
+    using dnnl::memory;
+    memory::dim batch = cut.axis == Axis::Batch ? size : shape.batch;
+    memory::dim m = cut.axis == Axis::M ? size : shape.m, n = cut.axis == Axis::N ? size : shape.n, k = shape.k;
+    auto desc = [&](memory::dim rows, memory::dim columns, bool transposed, int64_t batchStride, int64_t ld) {
+      memory::dims dims{rows, columns}, strides{transposed ? 1 : ld, transposed ? ld : 1};
+      if (batch > 1) { // the same matrix for the whole batch is a broadcast dimension
+        dims.insert(dims.begin(), batchStride == 0 ? 1 : batch);
+        strides.insert(strides.begin(), batchStride == 0 ? rows * columns : batchStride);
+      }
+      return memory::desc(dims, memory::data_type::f32, strides);
+    };
+    memory::desc lhs = desc(m, k, shape.transposeLhs, shape.lhsBatchStride, shape.lhsLd);
+    memory::desc rhs = desc(k, n, shape.transposeRhs, shape.rhsBatchStride, shape.rhsLd);
+    memory::desc out = desc(m, n, false, shape.outBatchStride, shape.outLd);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::matmul::primitive_desc description({lhs, rhs, out}, attributes, onednn::engine());
+    onednn::Scratch::reserve(description.scratchpad_desc().get_size());
+    return {dnnl::matmul(description), lhs, rhs, out, description.scratchpad_desc()};
+  }
+
+  static Block bind(const Primitive &primitive) {
+    auto memory = [](const dnnl::memory::desc &desc) { return dnnl::memory(desc, onednn::engine(), DNNL_MEMORY_NONE); };
+    return {&primitive, memory(primitive.lhs), memory(primitive.rhs), memory(primitive.out),
+            memory(primitive.scratchpad)};
+  }
+
+  int execute(int64_t index, void *const *pointers, void *scratch) {
+    int64_t at = index * cut.size, lhs = 0, rhs = 0, out = 0;
+    switch (cut.axis) {
+    case Axis::Batch:
+      lhs = at * shape.lhsBatchStride, rhs = at * shape.rhsBatchStride, out = at * shape.outBatchStride;
+      break;
+    case Axis::M:
+      lhs = at * (shape.transposeLhs ? 1 : shape.lhsLd), out = at * shape.outLd;
+      break;
+    case Axis::N:
+      rhs = at * (shape.transposeRhs ? shape.rhsLd : 1), out = at;
+      break;
+    }
+    Block &block = blocks[index];
+    dnnl_stream_t stream = onednn::threadStream();
+    auto set = [&](const dnnl::memory &memory, void *pointer) {
+      return dnnl_memory_set_data_handle_v2(memory.get(), pointer, stream);
+    };
+    dnnl_status_t status = set(block.lhs, static_cast<float *>(pointers[0]) + lhs);
+    if (status == dnnl_success)
+      status = set(block.rhs, static_cast<float *>(pointers[1]) + rhs);
+    if (status == dnnl_success)
+      status = set(block.out, static_cast<float *>(pointers[2]) + out);
+    if (status == dnnl_success)
+      status = set(block.scratchpad, scratch);
+    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, block.lhs.get()},
+                                   {DNNL_ARG_WEIGHTS, block.rhs.get()},
+                                   {DNNL_ARG_DST, block.out.get()},
+                                   {DNNL_ARG_SCRATCHPAD, block.scratchpad.get()}};
+    if (status == dnnl_success)
+      status = dnnl_primitive_execute(block.primitive->primitive.get(), stream, std::size(arguments), arguments);
+    return status;
+  }
+
+  /// A product over nothing is zero.
+  void zeroOutput(float *out) const {
+    for (int64_t b = 0; b < shape.batch; ++b)
+      for (int64_t row = 0; row < shape.m; ++row)
+        std::memset(out + b * shape.outBatchStride + row * shape.outLd, 0, shape.n * sizeof(float));
+  }
+
+  Shape shape;
+  Cut cut;
+  std::optional<Primitive> body, tail;
+  std::vector<Block> blocks;
+};
+
+} // namespace
+
+Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> integers, std::span<const double>,
+                                                      const KernelOptions &options) {
+  Parameters parameters("matmul", integers);
+  if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
+    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
+  Shape shape;
+  shape.batch = parameters.size("batch");
+  shape.m = parameters.size("m");
+  shape.n = parameters.size("n");
+  shape.k = parameters.size("k");
+  shape.transposeLhs = parameters.next() != 0;
+  shape.transposeRhs = parameters.next() != 0;
+  shape.lhsBatchStride = parameters.size("lhs_batch_stride");
+  shape.lhsLd = parameters.size("lhs_ld");
+  shape.rhsBatchStride = parameters.size("rhs_batch_stride");
+  shape.rhsLd = parameters.size("rhs_ld");
+  shape.outBatchStride = parameters.size("out_batch_stride");
+  shape.outLd = parameters.size("out_ld");
+  auto checkLd = [&](const char *what, int64_t ld, int64_t columns) {
+    if (ld < columns)
+      parameters.fail(std::string(what) + " is " + std::to_string(ld) + ", must be at least the " +
+                      std::to_string(columns) + " elements of a row");
+  };
+  checkLd("lhs_ld", shape.lhsLd, shape.transposeLhs ? shape.m : shape.k);
+  checkLd("rhs_ld", shape.rhsLd, shape.transposeRhs ? shape.k : shape.n);
+  checkLd("out_ld", shape.outLd, shape.n);
+  if (shape.batch > 1 && shape.m * shape.n > 0 && shape.outBatchStride < (shape.m - 1) * shape.outLd + shape.n)
+    parameters.fail("out_batch_stride is " + std::to_string(shape.outBatchStride) + ", must be at least the " +
+                    std::to_string((shape.m - 1) * shape.outLd + shape.n) + " elements of a matrix");
+  ZERO_RETURN_IF_ERROR(parameters.finish());
+  ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
+  auto kernel = std::make_unique<Matmul>(shape);
+  try {
+    onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
+    kernel->prepare();
+  } catch (const dnnl::error &error) {
+    return Status::badInput(std::string("kernel 'matmul': oneDNN: ") + error.what());
+  }
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}

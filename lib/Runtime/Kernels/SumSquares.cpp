@@ -1,0 +1,84 @@
+//===- SumSquares.cpp - Exact sum of squares of all gradients -------------===//
+//
+// Threads split the cells; each adds into limbs of its own, which are then added: integers, so in any order.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/Factories.h"
+#include "lib/Runtime/Kernels/Parallel.h"
+#include "lib/Runtime/Kernels/Parameters.h"
+#include "zero/Runtime/Kernels/ExactSum.h"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+using namespace zero;
+using namespace zero::kernels;
+
+namespace {
+
+/// Cells of one item: 64 KiB of gradients.
+constexpr int64_t kCells = 256;
+
+class SumSquares : public Kernel {
+public:
+  explicit SumSquares(std::vector<int64_t> counts) : counts(std::move(counts)) {}
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    auto *sum = static_cast<int64_t *>(pointers[counts.size()]);
+    std::memset(sum, 0, kExactSumLimbs * sizeof(int64_t));
+    for (size_t i = 0; i < counts.size(); ++i)
+      addOperand(static_cast<const float *>(pointers[i]), counts[i], sum, parallel);
+    return {};
+  }
+
+private:
+  static void addOperand(const float *values, int64_t count, int64_t *sum, ParallelFor &parallel) {
+    constexpr int64_t step = kCells * kExactSumCell;
+    parallelFor(parallel, (count + step - 1) / step, [&](int64_t begin, int64_t end) {
+      int64_t limbs[kExactSumLimbs] = {};
+      int64_t to = std::min(count, end * step), cells = 0;
+      for (int64_t i = begin * step; i < to; i += kExactSumCell) {
+        exactSumAdd(limbs, cellSumOfSquares(values + i, std::min(kExactSumCell, to - i)));
+        if (++cells % kExactSumAddsPerCarry == 0)
+          exactSumCarry(limbs);
+      }
+      exactSumCarry(limbs);
+      for (int64_t i = 0; i < kExactSumLimbs; ++i)
+        if (limbs[i])
+          std::atomic_ref<int64_t>(sum[i]).fetch_add(limbs[i], std::memory_order_relaxed);
+    });
+    exactSumCarry(sum);
+  }
+
+  std::vector<int64_t> counts;
+};
+
+class Norm : public Kernel {
+public:
+  Status run(void *const *pointers, ParallelFor &) override {
+    *static_cast<float *>(pointers[1]) = exactSumSquareRoot(static_cast<const int64_t *>(pointers[0]));
+    return {};
+  }
+};
+
+} // namespace
+
+Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_t> integers, std::span<const double>,
+                                                          const KernelOptions &) {
+  Parameters parameters("sum_squares", integers);
+  if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
+    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
+  std::vector<int64_t> counts;
+  while (parameters.remaining())
+    counts.push_back(parameters.size("element count"));
+  ZERO_RETURN_IF_ERROR(parameters.finish());
+  return std::unique_ptr<Kernel>(std::make_unique<SumSquares>(std::move(counts)));
+}
+
+Expected<std::unique_ptr<Kernel>> kernels::makeNorm(std::span<const int64_t> integers, std::span<const double>,
+                                                    const KernelOptions &) {
+  ZERO_RETURN_IF_ERROR(Parameters("norm", integers).finish());
+  return std::unique_ptr<Kernel>(std::make_unique<Norm>());
+}

@@ -1,0 +1,114 @@
+//===- MatmulTest.cpp - matmul --------------------------------------------===//
+#include "KernelHarness.h"
+#include <cmath>
+
+using namespace zero;
+using namespace zero::test;
+
+namespace {
+
+struct Product {
+  int64_t batch, m, n, k;
+  bool transposeLhs = false, transposeRhs = false;
+  int64_t lhsPad = 0, rhsPad = 0, outPad = 0; // elements between rows beyond the matrix
+  bool sharedRhs = false;                     // the same right side for the whole batch
+
+  int64_t lhsRows() const { return transposeLhs ? k : m; }
+  int64_t rhsRows() const { return transposeRhs ? n : k; }
+  int64_t lhsLd() const { return (transposeLhs ? m : k) + lhsPad; }
+  int64_t rhsLd() const { return (transposeRhs ? k : n) + rhsPad; }
+  int64_t outLd() const { return n + outPad; }
+  int64_t rhsStride() const { return sharedRhs ? 0 : rhsRows() * rhsLd(); }
+  std::vector<int64_t> integers() const {
+    return {0, batch, m, n, k, transposeLhs, transposeRhs, lhsRows() * lhsLd(), lhsLd(), rhsStride(), rhsLd(),
+            m * outLd(), outLd()};
+  }
+};
+
+std::vector<float> multiply(const Product &p, const std::vector<float> &lhs, const std::vector<float> &rhs,
+                            ParallelFor &&parallel = Serial(), size_t lhsOffset = 0, size_t rhsOffset = 0,
+                            size_t outOffset = 0) {
+  Aligned<float> a(lhs, lhsOffset), b(rhs, rhsOffset), out(p.batch * p.m * p.outLd(), outOffset, 7.0f);
+  EXPECT_OK(runKernel("matmul", p.integers(), {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
+  return out.values();
+}
+
+void check(const Product &p) {
+  SCOPED_TRACE(testing::PrintToString(p.integers()));
+  std::vector<float> lhs = randomFloats(p.batch * p.lhsRows() * p.lhsLd(), 1);
+  std::vector<float> rhs = randomFloats(p.batch * p.rhsRows() * p.rhsLd(), 2);
+  std::vector<float> out = multiply(p, lhs, rhs);
+  double worst = 0;
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < p.k; ++l)
+          sum += double(lhs[b * p.lhsRows() * p.lhsLd() + (p.transposeLhs ? l * p.lhsLd() + i : i * p.lhsLd() + l)]) *
+                 rhs[b * p.rhsStride() + (p.transposeRhs ? j * p.rhsLd() + l : l * p.rhsLd() + j)];
+        worst = std::max(worst, std::fabs(sum - out[(b * p.m + i) * p.outLd() + j]));
+      }
+      for (int64_t j = p.n; j < p.outLd(); ++j)
+        EXPECT_EQ(out[(b * p.m + i) * p.outLd() + j], 7.0f) << "wrote between the rows";
+    }
+  EXPECT_LE(worst, 4e-6 * (std::sqrt(double(p.k)) + 1));
+  EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Backwards())));
+  EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Threads(3))));
+  // Views in buckets start at multiples of 256 bytes, buffers at multiples of 64.
+  for (auto [a, b, c] : {std::tuple{64, 0, 0}, {0, 64, 0}, {0, 0, 64}, {192, 320, 448}})
+    EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Serial(), a, b, c))) << a << " " << b << " " << c;
+}
+
+TEST(Matmul, ShapesAndTransposes) {
+  for (bool lhs : {false, true})
+    for (bool rhs : {false, true}) {
+      check({1, 64, 64, 64, lhs, rhs});
+      check({1, 1, 1, 1, lhs, rhs});
+      check({1, 33, 17, 129, lhs, rhs});
+      check({1, 12, 10, 32, lhs, rhs});
+      check({1, 1, 100, 64, lhs, rhs});
+      check({1, 100, 1, 64, lhs, rhs});
+      check({1, 5, 7, 1, lhs, rhs});
+      check({1, 31, 29, 50, lhs, rhs, 3, 5, 7});
+      check({6, 16, 24, 40, lhs, rhs});
+      check({5, 7, 9, 11, lhs, rhs, 1, 2, 3});
+      check({3, 20, 30, 10, lhs, rhs, 0, 0, 0, true});
+    }
+}
+
+TEST(Matmul, LargeEnoughForBlocks) {
+  check({1, 520, 700, 300});
+  check({1, 1300, 96, 700});
+  check({1, 700, 520, 300, true, false});
+  check({1, 520, 700, 300, false, true});
+  check({40, 128, 128, 64, false, true});
+}
+
+TEST(Matmul, NoElements) {
+  check({1, 0, 5, 3});
+  check({1, 5, 0, 3});
+  check({0, 5, 4, 3});
+  check({2, 5, 4, 0});
+  check({1, 5, 4, 0, false, false, 0, 0, 2});
+}
+
+TEST(Matmul, Refuses) {
+  EXPECT_EQ(runKernel("matmul", {3, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2}, {}, {}).message(),
+            "kernel 'matmul': element type bf16 is not supported, must be f32");
+  EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 0, 8, 3, 8, 2, 4, 2}, {}, {}).message(),
+            "kernel 'matmul': lhs_ld is 3, must be at least the 4 elements of a row");
+  EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 1, 8, 4, 8, 3, 4, 2}, {}, {}).message(),
+            "kernel 'matmul': rhs_ld is 3, must be at least the 4 elements of a row");
+  EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 0, 8, 4, 8, 2, 4, 1}, {}, {}).message(),
+            "kernel 'matmul': out_ld is 1, must be at least the 2 elements of a row");
+  EXPECT_EQ(runKernel("matmul", {0, 2, 2, 2, 4, 0, 0, 8, 4, 8, 2, 3, 2}, {}, {}).message(),
+            "kernel 'matmul': out_batch_stride is 3, must be at least the 4 elements of a matrix");
+  check({1, 2, 2, 2}); // decides this process's variant
+  KernelOptions other;
+  other.variant = testVariant() == CpuVariant::X86_64_V3 ? CpuVariant::X86_64_V4 : CpuVariant::X86_64_V3;
+  std::vector<int64_t> integers{0, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2};
+  EXPECT_EQ(prepareKernel("matmul", integers, {}, other).status().message(),
+            "oneDNN runs one instruction-set variant in a process, asked for two");
+}
+
+} // namespace
