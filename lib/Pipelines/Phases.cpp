@@ -58,6 +58,7 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    setExitCode(3);
     FailureOr<std::optional<Phase>> completed = getCompletedPhase(module);
     if (failed(completed))
       return signalPassFailure();
@@ -81,12 +82,18 @@ public:
         continue;
       if (phase > request.stopAfter)
         break;
+      setExitCode(phase <= Phase::Backward ? 3 : 1);
       if (failed(run(phase, [&](OpPassManager &passes) { buildPhase(phase, *config, passes); })) || failed(dump(phase)))
         return signalPassFailure();
     }
   }
 
 private:
+  void setExitCode(int code) {
+    if (request.failureExitCode)
+      *request.failureExitCode = code;
+  }
+
   LogicalResult run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {
     OpPassManager passes(ModuleOp::getOperationName());
     build(passes);

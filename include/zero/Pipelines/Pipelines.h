@@ -35,6 +35,8 @@ struct PipelineRequest {
   std::string dumpDirectory;
   bool remarkAssumptions = true;
   int64_t assumedWorldSize = 8;
+  /// Where to say why it failed: 3 for the user's model or configuration, 1 for the program that was made of them.
+  int *failureExitCode = nullptr;
 };
 
 /// The configuration for `module`: its recorded one, else flags over file over `zero.mesh` over defaults. Each assumed value is a remark;
