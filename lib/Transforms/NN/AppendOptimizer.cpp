@@ -1,18 +1,230 @@
-//===- AppendOptimizer.cpp - nn-append-optimizer ---===//
+//===- AppendOptimizer.cpp - nn-append-optimizer --------------------------===//
+//
+//   func.func @micro(.., %w {parameter "w"}) -> (f32 {loss_sum}, i64 {label_count}, w's type {gradient "w"})
+// gains
+//   func.func @update(%w {parameter "w"}, %g {gradient "w"}, %m {exp_avg "w"}, %v {exp_avg_sq "w"}, %sum {loss_sum},
+//                     %count {label_count}, %lr {learning_rate}, %c1 {bias_correction1}, %c2 {bias_correction2})
+//       -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm) {
+//     %factor = (loss-divisor x positions) / float(%count)      // turns static means into means over counted labels
+//     %norm = nn.mul (nn.global_norm %g), %factor
+//     %loss = nn.mul %sum, %factor
+//     %scale = nn.mul %factor, min(1, gradient-clipping / (%norm + 1e-6))
+//     %p, %m1, %v1 = nn.adam %w, %g, %m, %v scale %scale lr %lr correction %c1, %c2
+//     return %p, %m1, %v1, %loss, %norm
+//   }
+// Test: test/Transforms/NN/append-optimizer.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/NN/Passes.h"
+#include "dialects/NN/TensorBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace zero::nn;
 
 namespace zero {
 #define GEN_PASS_DEF_NNAPPENDOPTIMIZER
 #include "zero/Transforms/NN/Passes.h.inc"
 
 namespace {
+
+/// The signature of @update while it grows: arguments of the entry block with their roles.
+class UpdateFunction {
+public:
+  UpdateFunction(func::FuncOp micro) : function(func::FuncOp::create(micro.getLoc(), "update", emptyType(micro))) {
+    body = function.addEntryBlock();
+  }
+
+  Value argument(RoleKind kind, StringRef name, Type type, Location loc, Attribute data = {}) {
+    NamedAttrList attrs;
+    attrs.set(kRoleAttrName, RoleAttr::get(function.getContext(), kind, name));
+    if (data)
+      attrs.set(kDataAttrName, data);
+    argumentAttrs.push_back(attrs.getDictionary(function.getContext()));
+    return body->addArgument(type, loc);
+  }
+  void result(RoleKind kind, StringRef name, Value value) {
+    NamedAttrList attrs;
+    attrs.set(kRoleAttrName, RoleAttr::get(function.getContext(), kind, name));
+    resultAttrs.push_back(attrs.getDictionary(function.getContext()));
+    results.push_back(value);
+  }
+  void finish(OpBuilder &builder) {
+    func::ReturnOp::create(builder, function.getLoc(), results);
+    function.setType(builder.getFunctionType(body->getArgumentTypes(), TypeRange(ValueRange(results))));
+    function.setAllArgAttrs(argumentAttrs);
+    function.setAllResultAttrs(resultAttrs);
+  }
+
+  func::FuncOp function;
+  Block *body;
+
+private:
+  static FunctionType emptyType(Operation *op) { return FunctionType::get(op->getContext(), {}, {}); }
+  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
+  SmallVector<Value> results;
+};
+
+struct TrainedParameter {
+  StringRef name;
+  BlockArgument value;
+  Type gradientType;
+};
+
+/// What @micro says about the step: its parameters and its loss.
+struct MicroSignature {
+  SmallVector<TrainedParameter> parameters;
+  Type lossType, countType;
+  int64_t positions = 0;
+};
+
 class NNAppendOptimizer : public impl::NNAppendOptimizerBase<NNAppendOptimizer> {
 public:
   using NNAppendOptimizerBase::NNAppendOptimizerBase;
   void runOnOperation() override {
-    getOperation().emitError("pass nn-append-optimizer is not written yet");
-    signalPassFailure();
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    MicroSignature signature;
+    if (failed(checkOptions()) || failed(readMicro(micro, signature)))
+      return signalPassFailure();
+    appendUpdate(micro, signature);
   }
+
+private:
+  LogicalResult checkOptions() {
+    ModuleOp module = getOperation();
+    if (optimizer != "adamw" && optimizer != "adam" && optimizer != "sgd")
+      return module.emitError() << "unknown optimizer '" << optimizer << "'; expected adamw, adam or sgd";
+    if (nesterov && (optimizer != "sgd" || momentum == 0.0))
+      return module.emitError() << "nesterov needs the optimizer sgd with momentum; got " << optimizer
+                                << " with momentum " << llvm::formatv("{0}", double(momentum)).str();
+    if (gradientClipping < 0.0)
+      return module.emitError() << "gradient-clipping is " << llvm::formatv("{0}", double(gradientClipping)).str()
+                                << ", expected 0 (off) or more";
+    if (lossDivisor < 1)
+      return module.emitError() << "loss-divisor is " << lossDivisor << ", expected at least 1";
+    return success();
+  }
+
+  LogicalResult readMicro(func::FuncOp micro, MicroSignature &signature) {
+    if (!micro)
+      return getOperation().emitError("module has no function @micro; run nn-build-backward first");
+    if (Operation *update = getOperation().lookupSymbol("update"))
+      return update->emitError("module has a function @update already");
+    llvm::StringMap<Type> gradientTypes;
+    auto end = cast<func::ReturnOp>(micro.front().getTerminator());
+    for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+      auto role = micro.getResultAttrOfType<RoleAttr>(i, kRoleAttrName);
+      if (!role)
+        return micro.emitError() << "result #" << i << " of @micro has no role";
+      if (role.getKind() == RoleKind::Gradient) {
+        gradientTypes[role.getName()] = value.getType();
+      } else if (role.getKind() == RoleKind::LossSum) {
+        signature.lossType = value.getType();
+      } else if (role.getKind() == RoleKind::LabelCount) {
+        signature.countType = value.getType();
+        if (auto loss = value.getDefiningOp<LossOpInterface>())
+          signature.positions = loss.getPositions();
+      }
+    }
+    if (!signature.lossType || !signature.countType)
+      return micro.emitError() << "@micro has no result with the role "
+                               << (signature.lossType ? "label_count" : "loss_sum");
+    if (signature.positions < 1)
+      return micro.emitError("label_count of @micro is not the result of a loss op with positions; run this pass before "
+                             "nn-decompose-composites");
+    for (BlockArgument argument : micro.getArguments()) {
+      auto role = micro.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName);
+      if (!role || role.getKind() != RoleKind::Parameter)
+        continue;
+      Type gradientType = gradientTypes.lookup(role.getName());
+      if (gradientType != argument.getType())
+        return emitError(argument.getLoc())
+               << "parameter '" << role.getName() << "' has type " << argument.getType() << " but "
+               << (gradientType ? "its gradient has another" : "@micro returns no gradient for it");
+      signature.parameters.push_back({role.getName(), argument, gradientType});
+    }
+    if (signature.parameters.empty())
+      return micro.emitError("@micro has no parameter to train");
+    return success();
+  }
+
+  void appendUpdate(func::FuncOp micro, const MicroSignature &signature) {
+    UpdateFunction update(micro);
+    Location loc = micro.getLoc();
+    const bool isAdam = optimizer != "sgd", hasMomentum = !isAdam && momentum != 0.0;
+    auto stateArguments = [&](RoleKind kind) {
+      SmallVector<Value> values;
+      for (const TrainedParameter &parameter : signature.parameters)
+        values.push_back(update.argument(kind, parameter.name, parameter.value.getType(), parameter.value.getLoc()));
+      return values;
+    };
+    OpBuilder builder = OpBuilder::atBlockEnd(update.body);
+    SmallVector<Value> parameters = stateArguments(RoleKind::Parameter), gradients = stateArguments(RoleKind::Gradient);
+    SmallVector<Value> first, second;
+    if (isAdam) {
+      first = stateArguments(RoleKind::ExpAvg);
+      second = stateArguments(RoleKind::ExpAvgSq);
+    } else if (hasMomentum) {
+      first = stateArguments(RoleKind::Momentum);
+    }
+    Type scalar = signature.lossType;
+    Value lossSum = update.argument(RoleKind::LossSum, "", scalar, loc);
+    Value count = update.argument(RoleKind::LabelCount, "", signature.countType, loc);
+    Value rate = update.argument(RoleKind::LearningRate, "", scalar, loc, builder.getF64FloatAttr(learningRate));
+    Value correction1, correction2;
+    if (isAdam) {
+      correction1 = update.argument(RoleKind::BiasCorrection1, "", scalar, loc, builder.getF64FloatAttr(beta1));
+      correction2 = update.argument(RoleKind::BiasCorrection2, "", scalar, loc, builder.getF64FloatAttr(beta2));
+    }
+
+    TensorBuilder b(builder, loc);
+    auto scalarType = cast<RankedTensorType>(scalar);
+    double divisor = double(lossDivisor) * double(signature.positions);
+    Value factor = b.div(b.splat(scalarType, divisor), b.cast(count, scalarType.getElementType()));
+    Value norm = b.mul(GlobalNormOp::create(builder, loc, scalar, gradients).getResult(), factor);
+    Value loss = b.mul(lossSum, factor);
+    Value scale = factor;
+    if (gradientClipping > 0.0) {
+      Value ratio = b.div(b.splat(scalarType, gradientClipping), b.add(norm, 1e-6));
+      scale = b.mul(factor, b.binary<MinOp>(ratio, b.splat(scalarType, 1.0)));
+    }
+
+    SmallVector<Value> newParameters, newFirst, newSecond;
+    for (auto [i, parameter] : llvm::enumerate(signature.parameters)) {
+      Type type = parameter.value.getType();
+      Location at = parameter.value.getLoc();
+      if (isAdam) {
+        auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i], first[i],
+                                 second[i], scale, rate, correction1, correction2, f64(beta1), f64(beta2), f64(epsilon),
+                                 f64(weightDecay), unit(optimizer == "adamw"));
+        newFirst.push_back(op.getNewExpAvg());
+        newSecond.push_back(op.getNewExpAvgSq());
+        newParameters.push_back(op.getNewParameter());
+      } else {
+        auto op = SgdOp::create(builder, at, type, hasMomentum ? type : Type(), parameters[i], gradients[i],
+                                hasMomentum ? first[i] : Value(), scale, rate, f64(momentum), f64(weightDecay),
+                                unit(nesterov));
+        newParameters.push_back(op.getNewParameter());
+        if (hasMomentum)
+          newFirst.push_back(op.getNewMomentumBuffer());
+      }
+    }
+    auto stateResults = [&](RoleKind kind, ArrayRef<Value> values) {
+      for (auto [parameter, value] : llvm::zip(signature.parameters, values))
+        update.result(kind, parameter.name, value);
+    };
+    stateResults(RoleKind::Parameter, newParameters);
+    stateResults(isAdam ? RoleKind::ExpAvg : RoleKind::Momentum, newFirst);
+    stateResults(RoleKind::ExpAvgSq, newSecond);
+    update.result(RoleKind::Loss, "", loss);
+    update.result(RoleKind::GradNorm, "", norm);
+    update.finish(builder);
+    getOperation().insert(std::next(Block::iterator(micro)), update.function);
+  }
+
+  FloatAttr f64(double value) { return FloatAttr::get(Float64Type::get(&getContext()), value); }
+  UnitAttr unit(bool set) { return set ? UnitAttr::get(&getContext()) : UnitAttr(); }
 };
+
 } // namespace
 } // namespace zero

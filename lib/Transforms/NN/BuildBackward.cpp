@@ -1,18 +1,249 @@
-//===- BuildBackward.cpp - nn-build-backward ---===//
+//===- BuildBackward.cpp - nn-build-backward ------------------------------===//
+//
+// Reverse-mode differentiation of @forward by the gradient rules that stand with the ops.
+//
+//   func.func @forward(%x {input "x"}, %y {label "y"}, %w {parameter "w"}) -> (f32 {loss_sum}, i64 {label_count}) {
+//     %z = nn.matmul %x, %w
+//     %sum, %count, %lse = nn.cross_entropy %z, %y
+//     return %sum, %count
+//   }
+// becomes
+//   func.func @micro(%x, %y, %w) -> (f32 {loss_sum}, i64 {label_count}, w's type {gradient "w"}) {
+//     %z = nn.matmul %x, %w
+//     %sum, %count, %lse = nn.cross_entropy %z, %y
+//     %seed = nn.constant dense<1 / (loss-divisor x positions)>
+//     %loss = nn.mul %sum, %seed
+//     ... %dz from %seed, %z, %lse, %y
+//     %dw = nn.matmul %x, %dz transpose_lhs
+//     return %loss, %count, %dw
+//   }
+// Test: test/Transforms/NN/build-backward.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/NN/Passes.h"
+#include "dialects/NN/TensorBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace zero::nn;
 
 namespace zero {
 #define GEN_PASS_DEF_NNBUILDBACKWARD
 #include "zero/Transforms/NN/Passes.h.inc"
 
 namespace {
+
+bool isFloat(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+/// One training function on its way from @forward to @micro.
+class Differentiation {
+public:
+  Differentiation(func::FuncOp function, int64_t lossDivisor)
+      : function(function), lossDivisor(lossDivisor), end(cast<func::ReturnOp>(function.front().getTerminator())) {}
+
+  LogicalResult run() {
+    if (failed(findParameters()) || failed(findLoss()) || failed(checkPath()))
+      return failure();
+    for (Operation &op : function.front().without_terminator())
+      forwardOps.push_back(&op);
+    OpBuilder builder(end);
+    TensorBuilder b(builder, loss.getLoc());
+    Value lossSum = end.getOperand(lossResult);
+    Value seed = b.splat(TensorBuilder::typeOf(lossSum), 1.0 / (double(lossDivisor) * double(positions)));
+    Value scaledLoss = b.mul(lossSum, seed);
+    gradients[lossSum] = seed;
+    for (Operation *op : llvm::reverse(forwardOps))
+      if (failed(differentiate(op, builder)))
+        return failure();
+    finish(builder, scaledLoss);
+    return success();
+  }
+
+private:
+  RoleAttr argumentRole(unsigned i) { return function.getArgAttrOfType<RoleAttr>(i, kRoleAttrName); }
+
+  LogicalResult findParameters() {
+    for (BlockArgument argument : function.getArguments()) {
+      RoleAttr role = argumentRole(argument.getArgNumber());
+      if (!role || role.getKind() != RoleKind::Parameter)
+        continue;
+      if (!isFloat(argument))
+        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' has type " << argument.getType()
+                                            << ", which has no gradient; expected a tensor of floats";
+      parameters.push_back(argument);
+      source[argument] = role.getName();
+    }
+    if (parameters.empty())
+      return function.emitError("@forward has no parameter: nothing to differentiate by");
+    return success();
+  }
+
+  LogicalResult findLoss() {
+    std::optional<unsigned> sum, count;
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+      auto role = function.getResultAttrOfType<RoleAttr>(i, kRoleAttrName);
+      if (role && role.getKind() == RoleKind::LossSum)
+        sum = i;
+      else if (role && role.getKind() == RoleKind::LabelCount)
+        count = i;
+      else
+        return function.emitError() << "result #" << i << " of @forward is neither loss_sum nor label_count";
+    }
+    if (!sum || !count)
+      return function.emitError() << "@forward has no result with the role " << (sum ? "label_count" : "loss_sum");
+    lossResult = *sum;
+    countResult = *count;
+    auto sumValue = dyn_cast<OpResult>(end.getOperand(*sum)), countValue = dyn_cast<OpResult>(end.getOperand(*count));
+    loss = sumValue ? dyn_cast<LossOpInterface>(sumValue.getOwner()) : LossOpInterface();
+    if (!loss || sumValue.getResultNumber() != 0 || !countValue || countValue.getOwner() != loss ||
+        countValue.getResultNumber() != 1)
+      return end.emitError("loss_sum and label_count are not the results 0 and 1 of one loss op");
+    for (Type type : loss->getOperandTypes())
+      if (!cast<ShapedType>(type).hasStaticShape())
+        return dynamicShape(loss, type);
+    positions = loss.getPositions();
+    if (positions == 0)
+      return loss.emitError("loss has 0 positions: there is no mean over them");
+    return success();
+  }
+
+  LogicalResult dynamicShape(Operation *op, Type type) {
+    return op->emitError() << "has the type " << type << " whose shape is not static; run nn-bind-batch first";
+  }
+
+  /// Finds the ops between a parameter and the loss and reports all that cannot be differentiated.
+  LogicalResult checkPath() {
+    for (Operation &op : function.front().without_terminator())
+      for (Value operand : op.getOperands())
+        if (auto found = source.find(operand); found != source.end()) {
+          StringRef name = found->second;
+          for (Value result : op.getResults())
+            if (isFloat(result))
+              source[result] = name;
+          break;
+        }
+    DenseSet<Value> reaching{end.getOperand(lossResult)};
+    SmallVector<Operation *> path, blocked;
+    for (Operation &op : llvm::reverse(function.front().without_terminator())) {
+      if (!llvm::any_of(op.getResults(), [&](Value result) { return reaching.contains(result) && source.contains(result); }))
+        continue;
+      path.push_back(&op);
+      if (!isa<DifferentiableOpInterface>(op))
+        blocked.push_back(&op);
+      reaching.insert_range(op.getOperands());
+    }
+    for (Operation *op : llvm::reverse(blocked)) {
+      StringRef parameter;
+      for (Value operand : op->getOperands())
+        if (auto found = source.find(operand); found != source.end() && parameter.empty())
+          parameter = found->second;
+      op->emitOpError() << "has no gradient and stands between parameter '" << parameter << "' and the loss";
+    }
+    if (!blocked.empty())
+      return failure();
+    for (Operation *op : llvm::reverse(path))
+      for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+        if (!cast<ShapedType>(type).hasStaticShape())
+          return dynamicShape(op, type);
+    return success();
+  }
+
+  LogicalResult differentiate(Operation *op, OpBuilder &builder) {
+    SmallVector<Value> resultGradients;
+    for (Value result : op->getResults())
+      resultGradients.push_back(gradients.lookup(result));
+    if (llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
+      return success();
+    SmallVector<bool> needed;
+    for (Value operand : op->getOperands())
+      needed.push_back(source.contains(operand));
+    if (!llvm::is_contained(needed, true))
+      return success();
+    SmallVector<Value> operandGradients =
+        cast<DifferentiableOpInterface>(op).buildGradient(builder, resultGradients, needed);
+    for (auto [i, operand, gradient] : llvm::enumerate(op->getOperands(), operandGradients)) {
+      if (!needed[i])
+        continue;
+      if (!gradient)
+        return op->emitOpError() << "has no gradient for its operand #" << i << ", which depends on parameter '"
+                                 << source[operand] << "'";
+      Value &sum = gradients[operand];
+      sum = sum ? TensorBuilder(builder, op->getLoc()).add(sum, gradient) : gradient;
+    }
+    return success();
+  }
+
+  void finish(OpBuilder &builder, Value scaledLoss) {
+    SmallVector<Value> results{scaledLoss, end.getOperand(countResult)};
+    SmallVector<RoleKind> kinds{RoleKind::LossSum, RoleKind::LabelCount};
+    SmallVector<StringRef> names{"", ""};
+    SmallVector<StringRef> unreached;
+    for (BlockArgument parameter : parameters) {
+      StringRef name = source[parameter];
+      Value gradient = gradients.lookup(parameter);
+      if (!gradient) {
+        unreached.push_back(name);
+        gradient = TensorBuilder(builder, parameter.getLoc()).zerosLike(parameter);
+      }
+      results.push_back(gradient);
+      kinds.push_back(RoleKind::Gradient);
+      names.push_back(name);
+    }
+    if (!unreached.empty()) {
+      InFlightDiagnostic warning = function.emitWarning("no gradient reaches, so zeros are their gradients: ");
+      llvm::interleaveComma(unreached, warning, [&](StringRef name) { warning << "'" << name << "'"; });
+    }
+    func::ReturnOp::create(builder, end.getLoc(), results);
+    end.erase();
+    function.setName("micro");
+    function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(results))));
+    function.setResAttrsAttr(nullptr);
+    for (auto [i, kind, name] : llvm::enumerate(kinds, names))
+      function.setResultAttr(i, kRoleAttrName, RoleAttr::get(builder.getContext(), kind, name));
+  }
+
+  func::FuncOp function;
+  int64_t lossDivisor;
+  func::ReturnOp end;
+  SmallVector<BlockArgument> parameters;
+  /// Values that depend differentiably on a parameter, with the name of the first such parameter.
+  DenseMap<Value, StringRef> source;
+  LossOpInterface loss;
+  unsigned lossResult = 0, countResult = 0;
+  int64_t positions = 0;
+  SmallVector<Operation *> forwardOps;
+  DenseMap<Value, Value> gradients;
+};
+
 class NNBuildBackward : public impl::NNBuildBackwardBase<NNBuildBackward> {
 public:
   using NNBuildBackwardBase::NNBuildBackwardBase;
   void runOnOperation() override {
-    getOperation().emitError("pass nn-build-backward is not written yet");
-    signalPassFailure();
+    ModuleOp module = getOperation();
+    auto function = module.lookupSymbol<func::FuncOp>("forward");
+    if (failed(check(module, function)) || failed(Differentiation(function, lossDivisor).run()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult check(ModuleOp module, func::FuncOp function) {
+    if (!function)
+      return module.emitError("module has no function @forward to differentiate");
+    if (Operation *micro = module.lookupSymbol("micro")) {
+      InFlightDiagnostic error = function.emitError("module has @forward and @micro; it is differentiated already");
+      error.attachNote(micro->getLoc()) << "@micro is here";
+      return error;
+    }
+    if (!function.getBody().hasOneBlock())
+      return function.emitError() << "@forward has " << function.getBody().getBlocks().size() << " blocks, expected 1";
+    if (lossDivisor < 1)
+      return function.emitError() << "loss-divisor is " << lossDivisor << ", expected at least 1";
+    return success();
   }
 };
+
 } // namespace
 } // namespace zero

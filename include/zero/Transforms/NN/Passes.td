@@ -24,12 +24,35 @@ def NNVerifyImport : Pass<"nn-verify-import", "::mlir::ModuleOp"> {
 }
 def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @micro: loss and the gradient of each parameter, of one micro-batch.";
+  let description = [{
+    Differentiates by the rules of `DifferentiableOpInterface` in reverse program order; values of the forward pass are
+    reused. The gradient of a parameter with several uses is the sum over them, the last use first. `loss_sum` and all
+    gradients carry the static factor 1 / (loss-divisor x positions); `@update` turns it into the mean over counted
+    labels. Ops between a parameter and the loss that have no gradient are all reported; parameters that do not reach
+    the loss get zeros and a warning.
+
+    Input:  `@forward(x, y, w) -> (loss_sum, label_count)`
+    Output: `@micro(x, y, w) -> (loss_sum, label_count, gradient "w")`
+    (* example: test/Transforms/NN/build-backward.mlir *)
+  }];
   let options = [Option<"lossDivisor", "loss-divisor", "int64_t", "1",
                         "Micro-batches of one step over all ranks (A x N); the backward pass is seeded with 1 / (this x positions).">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
   let summary = "Adds @update: mean over counted labels, gradient norm, clipping, optimizer.";
+  let description = [{
+    The step's second function takes and returns all state explicitly; equal roles and names are the same state.
+    `factor` = (loss-divisor x positions) / label_count; the norm is that of the mean gradients before clipping; the
+    clip scale min(1, gradient-clipping / (norm + 1e-6)) and `factor` reach the optimizer as one scalar. The arguments
+    `learning_rate`, `bias_correction1` and `bias_correction2` carry what they are computed from (the base rate, beta1,
+    beta2) as `nn.data`.
+
+    Input:  `@micro(.., w) -> (loss_sum, label_count, gradient "w")`
+    Output: the same and `@update(w, gradient "w", exp_avg "w", exp_avg_sq "w", loss_sum, label_count, learning_rate,
+            bias_correction1, bias_correction2) -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm)`
+    (* example: test/Transforms/NN/append-optimizer.mlir *)
+  }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd.">,
     Option<"learningRate", "learning-rate", "double", "1e-3", "Base learning rate.">,
@@ -45,9 +68,27 @@ def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
 }
 def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp"> {
   let summary = "The contract of phase backward: every parameter has a gradient of its type and an update.";
+  let description = [{
+    Edits nothing. Checks that @micro and @update are there and hold nn ops of static shape only; that every parameter
+    of @micro has one gradient of its type; that @update takes each parameter and gradient with @micro's types, and
+    returns each parameter as an optimizer op computes it from that parameter and that gradient; that every state it
+    returns it also takes, with one type. Each error names the pass that should have prevented it.
+
+    Input:  phase backward before decomposition and grouping
+    Output: the same
+    (* example: test/Transforms/NN/verify-training-graph.mlir *)
+  }];
 }
 def NNDecomposeComposites : Pass<"nn-decompose-composites", "::mlir::ModuleOp"> {
   let summary = "Writes composites without a kernel of their own in primitive ops.";
+  let description = [{
+    Calls `decompose` of every composite that `keep` does not name, and erases formulas of results that nobody reads.
+    After differentiation: gradient rules of composites are better than those of their parts.
+
+    Input:  `y = nn.softmax x axis 1`
+    Output: `m = nn.reduce max x; e = nn.exp (x - m); y = e / nn.reduce sum e`
+    (* example: test/Transforms/NN/decompose-composites.mlir *)
+  }];
   let options = [ListOption<"keep", "keep", "std::string", "Composites to leave whole, by op name.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
