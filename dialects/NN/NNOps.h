@@ -30,7 +30,7 @@ class ElementwiseOp : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseO
 
 /// The names of the attributes of function arguments, results and modules.
 inline constexpr llvm::StringLiteral kRoleAttrName = "nn.role";  // RoleAttr, on arguments and results
-inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // ExternalAttr or ElementsAttr, on arguments
+inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // ExternalAttr or ElementsAttr of weights, FloatAttr of step inputs
 } // namespace zero::nn
 
 #include "dialects/NN/NNInterfaces.h.inc"

@@ -34,6 +34,11 @@ static LogicalResult verifyRole(Operation *op, const Twine &where, Type type, At
   return success();
 }
 
+/// Step inputs carry the number that the executor computes them from: the base rate, or a beta.
+static bool isStepScalarRole(RoleKind kind) {
+  return kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 || kind == RoleKind::BiasCorrection2;
+}
+
 /// Weights lie in the file as their host tensors do: one byte for an i1.
 static uint64_t byteSize(RankedTensorType type) {
   return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
@@ -41,8 +46,13 @@ static uint64_t byteSize(RankedTensorType type) {
 
 static LogicalResult verifyData(Operation *op, const Twine &where, Type type, Attribute role, Attribute attribute) {
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
-  if (auto kind = dyn_cast_or_null<RoleAttr>(role);
-      !kind || (kind.getKind() != RoleKind::Parameter && kind.getKind() != RoleKind::Frozen))
+  auto kind = dyn_cast_or_null<RoleAttr>(role);
+  if (kind && isStepScalarRole(kind.getKind())) {
+    if (!isa<FloatAttr>(attribute))
+      return op->emitOpError() << where << " is a step input but nn.data is " << attribute << ", not a number";
+    return success();
+  }
+  if (!kind || (kind.getKind() != RoleKind::Parameter && kind.getKind() != RoleKind::Frozen))
     return op->emitOpError() << where << " has nn.data but is neither a parameter nor frozen";
   if (auto external = dyn_cast<ExternalAttr>(attribute)) {
     if (tensor && tensor.hasStaticShape() && external.getLength() != byteSize(tensor))
