@@ -17,7 +17,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value logSum = b.log(b.sum(b.exp(shifted), classes));
   Value isLabel = b.compare(ComparePredicate::eq, b.iota(shape, b.elementOf(labels), classes), alongClasses(labels));
   Value picked = b.sum(b.select(isLabel, shifted, b.zerosLike(shifted)), classes);
-  Value counted = b.compare(ComparePredicate::ne, labels, double(getIgnoreIndex()));
+  Value counted = b.compare(ComparePredicate::ne, labels, double(static_cast<int64_t>(getIgnoreIndex())));
   Value losses = b.cast(b.sub(logSum, picked), b.elementOf(getLossSum()));
   Value loss = b.sumAll(b.select(counted, losses, b.zerosLike(losses)));
   Value count = b.sumAll(b.cast(counted, builder.getI64Type()));

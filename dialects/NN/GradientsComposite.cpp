@@ -137,7 +137,7 @@ Gradients CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGra
   if (Value seed = resultGradients[0]) {
     Value labels = b.wideLabels(getLabels());
     Value weight = b.broadcastScalar(b.cast(seed, compute), positions);
-    Value counted = b.compare(ComparePredicate::ne, labels, double(getIgnoreIndex()));
+    Value counted = b.compare(ComparePredicate::ne, labels, double(static_cast<int64_t>(getIgnoreIndex())));
     weight = b.select(counted, weight, b.zerosLike(weight));
     Value index = b.iota(shape, b.elementOf(labels), classes);
     Value isLabel = b.compare(ComparePredicate::eq, index, alongClasses(labels));
