@@ -2,27 +2,43 @@
 //
 // Standard library only: the compiler includes this to plan what the runtime then uses.
 //
+// Attention runs over independent items (batch x head); a workspace holds a part for each of at most kAttentionParts ranges of
+// items, so that as many threads may run at once. The number of parts changes no bit of the result, and a function of shapes
+// alone keeps the planned bytes the same for any number of threads.
+//
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_KERNELS_WORKSPACE_H
 #define ZERO_RUNTIME_KERNELS_WORKSPACE_H
 
+#include "zero/Runtime/Kernels/AttentionSizes.h"
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace zero {
 
-/// Query rows and key columns of one block of attention.
-inline constexpr int64_t kAttentionBlock = 64;
+/// Floats of one part of `attention`'s workspace: queries and accumulators of the rows, a transposed key block, a value
+/// block, a block of scores, and two numbers a row.
+inline int64_t attentionPartFloats(int64_t queries, int64_t headSize) {
+  int64_t rows = std::min(kAttentionRows, roundUpToLine(queries)), width = roundUpToLine(headSize);
+  return 2 * rows * width + 2 * kAttentionBlock * width + kAttentionBlock * kAttentionBlock + 2 * rows;
+}
+
+/// Floats of one part of `attention_grad`'s workspace: eight blocks of rows, two blocks of scores, and a number a row.
+inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize) {
+  return 8 * kAttentionBlock * roundUpToLine(headSize) + 2 * kAttentionBlock * kAttentionBlock + roundUpToLine(queries);
+}
 
 /// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes none.
 inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64_t> integers) {
-  // Scratch of one block: scores and their gradients, accumulators of D columns for each row.
-  if (name == "attention" && integers.size() > 6)
-    return 4 * (kAttentionBlock * kAttentionBlock + 4 * kAttentionBlock * (integers[6] + 16));
-  if (name == "attention_grad" && integers.size() > 6)
-    return 4 * (2 * kAttentionBlock * kAttentionBlock + 6 * kAttentionBlock * (integers[6] + 16)) +
-           4 * integers[1] * integers[4] * integers[2];  // one float per (batch, head, row): sum of out * out_gradient
+  if (integers.size() <= 6)
+    return 0;
+  int64_t batch = integers[1], queries = integers[2], heads = integers[4], groups = integers[5], headSize = integers[6];
+  if (name == "attention")
+    return 4 * std::min(kAttentionParts, batch * heads) * attentionPartFloats(queries, headSize);
+  if (name == "attention_grad")
+    return 4 * std::min(kAttentionParts, batch * groups) * attentionGradPartFloats(queries, headSize);
   return 0;
 }
 

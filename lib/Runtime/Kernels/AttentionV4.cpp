@@ -1,0 +1,43 @@
+//===- AttentionV4.cpp - Attention for x86-64-v4 (AVX-512) ----------------===//
+#include "lib/Runtime/Kernels/AttentionTypes.h"
+#include <immintrin.h>
+
+namespace {
+
+/// Sixteen floats.
+struct Vector {
+  static constexpr int64_t kLanes = 16, kTileRows = 8, kTileVectors = 2;
+  __m512 v;
+
+  static Vector load(const float *p) { return {_mm512_loadu_ps(p)}; }
+  static Vector all(float x) { return {_mm512_set1_ps(x)}; }
+  void store(float *p) const { _mm512_storeu_ps(p, v); }
+  Vector operator+(Vector b) const { return {_mm512_add_ps(v, b.v)}; }
+  Vector operator-(Vector b) const { return {_mm512_sub_ps(v, b.v)}; }
+  Vector operator*(Vector b) const { return {_mm512_mul_ps(v, b.v)}; }
+  /// a * b + c and c - a * b, rounded once.
+  static Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+  static Vector fnma(Vector a, Vector b, Vector c) { return {_mm512_fnmadd_ps(a.v, b.v, c.v)}; }
+  /// The larger; `b` where one is NaN.
+  static Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }
+  Vector rounded() const { return {_mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+  /// This times 2^n for whole n.
+  Vector scaled(Vector n) const { return {_mm512_scalef_ps(v, n.v)}; }
+  /// This, but 0 where a < b.
+  Vector zeroWhereLess(Vector a, Vector b) const {
+    return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_NLT_UQ), v)};
+  }
+  /// The first `count` lanes of this, `other` in the rest.
+  Vector firstLanes(int64_t count, Vector other) const {
+    __mmask16 mask = count <= 0 ? 0 : count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
+    return {_mm512_mask_mov_ps(other.v, mask, v)};
+  }
+  float sum() const { return _mm512_reduce_add_ps(v); }
+  float largest() const { return _mm512_reduce_max_ps(v); }
+};
+
+} // namespace
+
+#define ZERO_ATTENTION attentionV4
+#define ZERO_ATTENTION_GRAD attentionGradV4
+#include "lib/Runtime/Kernels/AttentionLoops.inc"

@@ -1,0 +1,253 @@
+//===- AttentionTest.cpp - attention, attention_grad ----------------------===//
+#include "KernelHarness.h"
+#include "zero/Runtime/Kernels/Workspace.h"
+#include <array>
+#include <cmath>
+#include <limits>
+
+using namespace zero;
+using namespace zero::test;
+
+namespace {
+
+struct Case {
+  int64_t B, T, S, H, G, D;
+  bool causal = false;
+  int64_t maskB = 0, maskH = 0; // 0: no mask
+  bool fused = false;           // query, key and value are views of one tensor, heads lie before positions in out
+  double scale() const { return 1 / std::sqrt(double(D)); }
+  bool mask() const { return maskB > 0; }
+};
+
+struct View {
+  size_t offset;
+  int64_t batch, position, head;
+  size_t at(int64_t b, int64_t p, int64_t h) const { return offset + b * batch + p * position + h * head; }
+};
+
+/// Where the tensors of a case lie.
+struct Layout {
+  View query, key, value, out;
+  size_t inputSize, outSize;
+
+  explicit Layout(const Case &c) {
+    int64_t row = (c.H + 2 * c.G) * c.D;
+    if (c.fused) {
+      query = {0, c.T * row, row, c.D};
+      key = {size_t(c.H * c.D), c.T * row, row, c.D};
+      value = {size_t((c.H + c.G) * c.D), c.T * row, row, c.D};
+      out = {0, c.H * c.T * c.D, c.D, c.T * c.D};
+      inputSize = c.B * c.T * row;
+    } else {
+      size_t q = c.B * c.T * c.H * c.D, k = c.B * c.S * c.G * c.D;
+      query = {0, c.T * c.H * c.D, c.H * c.D, c.D};
+      key = {q, c.S * c.G * c.D, c.G * c.D, c.D};
+      value = {q + k, c.S * c.G * c.D, c.G * c.D, c.D};
+      out = query;
+      inputSize = q + 2 * k;
+    }
+    outSize = c.B * c.T * c.H * c.D;
+  }
+};
+
+void append(std::vector<int64_t> &integers, const View &v) {
+  integers.insert(integers.end(), {v.batch, v.position, v.head});
+}
+
+std::vector<int64_t> integersOf(const Case &c, bool gradient) {
+  Layout l(c);
+  std::vector<int64_t> integers{0, c.B, c.T, c.S, c.H, c.G, c.D, c.causal, c.mask(), c.maskB, c.maskH};
+  for (const View &view : {l.query, l.key, l.value, l.out})
+    append(integers, view);
+  if (gradient)
+    for (const View &view : {l.out, l.query, l.key, l.value})
+      append(integers, view);
+  return integers;
+}
+
+struct Tensors {
+  std::vector<float> inputs, mask, out, logSumExp, outGradient, gradients;
+};
+
+/// By the definition, in float64.
+Tensors reference(const Case &c, const Tensors &t) {
+  Layout l(c);
+  Tensors r = t;
+  std::vector<double> gradients(l.inputSize, 0.0);
+  for (int64_t b = 0; b < c.B; ++b)
+    for (int64_t h = 0; h < c.H; ++h)
+      for (int64_t i = 0; i < c.T; ++i) {
+        int64_t g = h / (c.H / c.G);
+        std::vector<double> p(c.S);
+        double most = -std::numeric_limits<double>::infinity(), sum = 0;
+        for (int64_t j = 0; j < c.S; ++j) {
+          double score = 0;
+          for (int64_t d = 0; d < c.D; ++d)
+            score += double(t.inputs[l.query.at(b, i, h) + d]) * t.inputs[l.key.at(b, j, g) + d];
+          p[j] = score * c.scale();
+          if (c.mask())
+            p[j] += t.mask[(((c.maskB > 1 ? b : 0) * c.maskH + (c.maskH > 1 ? h : 0)) * c.T + i) * c.S + j];
+          if (c.causal && j > i + c.S - c.T)
+            p[j] = -std::numeric_limits<double>::infinity();
+          most = std::max(most, p[j]);
+        }
+        for (double &x : p)
+          sum += x = std::exp(x - most);
+        r.logSumExp[(b * c.H + h) * c.T + i] = most + std::log(sum);
+        std::vector<double> out(c.D, 0.0);
+        double delta = 0;
+        for (int64_t d = 0; d < c.D; ++d) {
+          for (int64_t j = 0; j < c.S; ++j)
+            out[d] += p[j] / sum * t.inputs[l.value.at(b, j, g) + d];
+          r.out[l.out.at(b, i, h) + d] = out[d];
+          delta += out[d] * t.outGradient[l.out.at(b, i, h) + d];
+        }
+        for (int64_t j = 0; j < c.S; ++j) {
+          double dp = 0;
+          for (int64_t d = 0; d < c.D; ++d)
+            dp += double(t.outGradient[l.out.at(b, i, h) + d]) * t.inputs[l.value.at(b, j, g) + d];
+          double ds = p[j] / sum * (dp - delta) * c.scale();
+          for (int64_t d = 0; d < c.D; ++d) {
+            gradients[l.query.at(b, i, h) + d] += ds * t.inputs[l.key.at(b, j, g) + d];
+            gradients[l.key.at(b, j, g) + d] += ds * t.inputs[l.query.at(b, i, h) + d];
+            gradients[l.value.at(b, j, g) + d] += p[j] / sum * t.outGradient[l.out.at(b, i, h) + d];
+          }
+        }
+      }
+  r.gradients.assign(gradients.begin(), gradients.end());
+  return r;
+}
+
+/// Runs both kernels; every buffer starts `offset` bytes after a page.
+template <typename Parallel> Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 0) {
+  Layout l(c);
+  Aligned<float> inputs(t.inputs, offset), mask(t.mask, offset), outGradient(t.outGradient, offset);
+  Aligned<float> out(l.outSize, offset, 7), logSumExp(c.B * c.H * c.T, offset, 7), gradients(l.inputSize, offset, 7);
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<int64_t> integers = integersOf(c, false), gradIntegers = integersOf(c, true);
+  Aligned<float> workspace(kernelWorkspaceBytes("attention", integers) / 4 + 16, 0, nan);
+  Aligned<float> gradWorkspace(kernelWorkspaceBytes("attention_grad", gradIntegers) / 4 + 16, 0, nan);
+  for (const Aligned<float> *w : {&workspace, &gradWorkspace})
+    std::fill(w->data() + w->size() - 16, w->data() + w->size(), 3.0f);
+  float *x = inputs.data();
+  std::vector<const void *> pointers{x + l.query.offset, x + l.key.offset, x + l.value.offset};
+  if (c.mask())
+    pointers.push_back(mask.data());
+  pointers.insert(pointers.end(), {out.data(), logSumExp.data(), workspace.data()});
+  EXPECT_OK(runKernel("attention", integers, {c.scale()}, pointers, Parallel(parallel)));
+  pointers.back() = outGradient.data();
+  float *g = gradients.data();
+  pointers.insert(pointers.end(), {g + l.query.offset, g + l.key.offset, g + l.value.offset, gradWorkspace.data()});
+  EXPECT_OK(runKernel("attention_grad", gradIntegers, {c.scale()}, pointers, Parallel(parallel)));
+  for (const Aligned<float> *w : {&workspace, &gradWorkspace})
+    for (size_t i = w->size() - 16; i < w->size(); ++i)
+      EXPECT_EQ((*w)[i], 3.0f) << "wrote past the workspace";
+  return {{}, {}, out.values(), logSumExp.values(), {}, gradients.values()};
+}
+
+double distance(const std::vector<float> &a, const std::vector<float> &b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    worst = std::isfinite(a[i]) ? std::max(worst, double(std::fabs(a[i] - b[i]))) : 1e30;
+  return worst;
+}
+
+void expectSameBits(const Tensors &a, const Tensors &b) {
+  EXPECT_TRUE(sameBits(a.out, b.out));
+  EXPECT_TRUE(sameBits(a.logSumExp, b.logSumExp));
+  EXPECT_TRUE(sameBits(a.gradients, b.gradients));
+}
+
+void check(const Case &c) {
+  SCOPED_TRACE(testing::PrintToString(integersOf(c, false)));
+  Layout l(c);
+  Tensors t;
+  t.inputs = randomFloats(l.inputSize, 1);
+  t.outGradient = randomFloats(l.outSize, 2);
+  t.out.resize(l.outSize);
+  t.logSumExp.resize(c.B * c.H * c.T);
+  if (c.mask()) {
+    t.mask = randomFloats(c.maskB * c.maskH * c.T * c.S, 3);
+    for (size_t i = 0; i < t.mask.size(); i += 3) // hidden, but for the first key
+      if (i % c.S)
+        t.mask[i] = -std::numeric_limits<float>::infinity();
+  }
+  Tensors expected = reference(c, t), got = run(c, t, Serial());
+  EXPECT_LE(distance(got.out, expected.out), 5e-6);
+  EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-6);
+  EXPECT_LE(distance(got.gradients, expected.gradients), 5e-5);
+  expectSameBits(got, run(c, t, Backwards()));
+  expectSameBits(got, run(c, t, Threads(3)));
+  expectSameBits(got, run(c, t, Serial(), 64));
+  expectSameBits(got, run(c, t, Serial(), 4)); // no alignment beyond elements is needed
+}
+
+TEST(Attention, Shapes) {
+  check({2, 64, 64, 2, 2, 64});
+  check({1, 1, 1, 1, 1, 1});
+  check({2, 5, 7, 3, 3, 3});
+  check({1, 70, 130, 2, 2, 16});
+  check({1, 300, 65, 1, 1, 20});
+  check({3, 17, 33, 4, 4, 80});
+}
+
+TEST(Attention, Causal) {
+  check({2, 64, 64, 2, 2, 16, true});
+  check({1, 300, 300, 2, 2, 24, true});
+  check({2, 37, 37, 4, 4, 8, true});
+  check({1, 20, 150, 2, 2, 32, true}); // keys before the first query
+  check({1, 1, 90, 2, 2, 32, true});
+}
+
+TEST(Attention, GroupedQueries) {
+  check({2, 33, 33, 6, 2, 16, true});
+  check({1, 65, 65, 8, 1, 12});
+}
+
+TEST(Attention, Mask) {
+  check({2, 33, 70, 3, 3, 16, false, 1, 1});
+  check({2, 33, 70, 3, 3, 16, false, 2, 1});
+  check({2, 70, 70, 4, 2, 16, true, 1, 4});
+  check({2, 20, 20, 4, 2, 16, true, 2, 4});
+}
+
+TEST(Attention, ViewsOfOneTensor) {
+  check({2, 66, 66, 3, 3, 32, true, 0, 0, true});
+  check({2, 66, 66, 4, 2, 10, true, 0, 0, true});
+}
+
+TEST(Attention, LargeScores) { // softmax against the running maximum neither overflows nor loses the row
+  Case c{1, 130, 130, 1, 1, 16, true};
+  Layout l(c);
+  Tensors t;
+  t.inputs = randomFloats(l.inputSize, 1);
+  for (size_t i = 0; i < l.value.offset; ++i)
+    t.inputs[i] *= 40;
+  t.outGradient = randomFloats(l.outSize, 2);
+  t.out.resize(l.outSize);
+  t.logSumExp.resize(130);
+  Tensors expected = reference(c, t), got = run(c, t, Serial());
+  EXPECT_LE(distance(got.out, expected.out), 5e-3); // scores near 10^4 carry errors near 10^-3
+  EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-3);
+}
+
+TEST(Attention, NoElements) {
+  for (Case c : {Case{0, 4, 4, 2, 2, 8}, Case{2, 0, 4, 2, 2, 8}, Case{2, 4, 4, 0, 0, 8}})
+    run(c, {std::vector<float>(Layout(c).inputSize), {}, {}, {}, std::vector<float>(Layout(c).outSize), {}}, Serial());
+}
+
+TEST(Attention, Refuses) {
+  auto message = [](Case c, std::vector<double> reals = {1}, int64_t element = 0) {
+    std::vector<int64_t> integers = integersOf(c, false);
+    integers[0] = element;
+    return runKernel("attention", integers, reals, {}).message();
+  };
+  EXPECT_EQ(message({1, 4, 4, 3, 2, 8}), "kernel 'attention': H = 3 is not a multiple of G = 2");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8, false, 2, 1}), "kernel 'attention': mask of 2 x 1 matrices does not fit 4 x 2");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {}), "kernel 'attention': takes 1 real, got 0");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {1}, 3), "kernel 'attention': element type bf16 is not supported, must be f32");
+  EXPECT_EQ(runKernel("attention_grad", integersOf({1, 4, 4, 2, 2, 8}, false), {1}, {}).message(),
+            "kernel 'attention_grad': takes 35 integers, got 23");
+}
+
+} // namespace
