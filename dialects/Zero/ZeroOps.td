@@ -77,7 +77,7 @@ def Zero_ViewOp : Zero_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
   }];
   let arguments = (ins Zero_FullType:$bucket, StrAttr:$slot);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$bucket `[` $slot `]` attr-dict `:` type($bucket) `->` type($result)";
+  let assemblyFormat = "$bucket `[` $slot `]` attr-dict `:` qualified(type($bucket)) `->` type($result)";
 }
 
 def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
@@ -90,7 +90,7 @@ def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
   }];
   let arguments = (ins Zero_FullType:$full);
   let results = (outs Zero_ShardType:$shard);
-  let assemblyFormat = "$full attr-dict `:` type($full) `->` type($shard)";
+  let assemblyFormat = "$full attr-dict `:` qualified(type($full)) `->` qualified(type($shard))";
   let hasVerifier = 1;
 }
 
@@ -146,7 +146,7 @@ def Zero_AllGatherStartOp : Zero_Op<"all_gather_start", []> {
   }];
   let arguments = (ins Zero_ShardType:$shard);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
-  let assemblyFormat = "$shard attr-dict `:` type($shard) `->` type($future)";
+  let assemblyFormat = "$shard attr-dict `:` qualified(type($shard)) `->` qualified(type($future))";
   let hasVerifier = 1;
 }
 
@@ -164,7 +164,7 @@ def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
   }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
-  let assemblyFormat = "$partial attr-dict `:` type($partial) `->` type($future)";
+  let assemblyFormat = "$partial attr-dict `:` qualified(type($partial)) `->` qualified(type($future))";
   let hasVerifier = 1;
 }
 
@@ -180,7 +180,7 @@ def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
   }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
-  let assemblyFormat = "$partial attr-dict `:` type($partial) `->` type($future)";
+  let assemblyFormat = "$partial attr-dict `:` qualified(type($partial)) `->` qualified(type($future))";
   let hasVerifier = 1;
 }
 
@@ -194,14 +194,14 @@ def Zero_WaitOp : Zero_Op<"wait", [Pure]> {
   }];
   let arguments = (ins Zero_FutureType:$future);
   let results = (outs Zero_ReducedBucket:$result);
-  let assemblyFormat = "$future attr-dict `:` type($future) `->` type($result)";
+  let assemblyFormat = "$future attr-dict `:` qualified(type($future)) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def Zero_ReleaseOp : Zero_Op<"release", []> {
   let summary = "Gives a gathered bucket's memory back; made by `zero-insert-release`, the last pass of `schedule`.";
   let arguments = (ins Arg<Zero_FullType, "", [MemFree]>:$full);
-  let assemblyFormat = "$full attr-dict `:` type($full)";
+  let assemblyFormat = "$full attr-dict `:` qualified(type($full))";
 }
 
 def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "result"]>,
