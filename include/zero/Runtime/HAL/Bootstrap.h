@@ -1,0 +1,61 @@
+//===- Bootstrap.h - The ranks of a job find and understand each other ----===//
+//
+// Every rank calls every function here in the same order. Equivalent to: MPI_COMM_WORLD, torch.distributed's store.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_RUNTIME_HAL_BOOTSTRAP_H
+#define ZERO_RUNTIME_HAL_BOOTSTRAP_H
+
+#include "zero/Runtime/HAL/Channel.h"
+#include "zero/Runtime/HAL/Failure.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zero {
+
+class Bootstrap {
+public:
+  virtual ~Bootstrap() = default;
+  virtual unsigned rank() const = 0;
+  virtual unsigned size() const = 0;
+  /// This rank's failure, which ends its waits.
+  virtual Failure &failure() = 0;
+
+  virtual Status broadcast(void *data, uint64_t size, unsigned root) = 0;
+  /// Every rank's bytes, in rank order. For small data.
+  virtual Expected<std::vector<std::string>> allGather(const std::string &mine) = 0;
+  virtual Expected<std::unique_ptr<Channel>> createChannel() = 0;
+
+  /// Ends the job on all ranks because of an error that this rank alone knows. Where it returns, no peer touches this
+  /// rank's buffers any more: call it while they live.
+  virtual void abort(const Status &error) = 0;
+
+  /// The same outcome on all ranks: success, or the error of the lowest rank that has one, naming the rank unless all
+  /// ranks have the same error.
+  Status agree(const Status &mine);
+  /// Whether the last `agree` was about an error: then every rank knows of it.
+  bool agreedOnError() const { return failedTogether; }
+
+private:
+  bool failedTogether = false;
+};
+
+struct JobOptions {
+  /// A wait for a peer that takes longer ends the job.
+  double timeoutSeconds = 60;
+  /// Called once for a job that fails, by the process that knows why.
+  std::function<void(const Status &)> report;
+};
+
+/// Runs `body` once per rank, as threads of this process. Gives the exit code.
+int runLoopback(unsigned ranks, const JobOptions &options, const std::function<Status(Bootstrap &)> &body);
+
+/// Runs `body` as one rank of the job that mpirun started (as the only rank where none did). Gives the exit code; after a
+/// failure that this rank alone knows it does not return.
+int runMpi(const JobOptions &options, const std::function<Status(Bootstrap &)> &body);
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,37 @@
+//===- Channel.h - Collectives of one queue -------------------------------===//
+//
+// All ranks call the same collectives of a channel in the same order. A collective is complete on a rank only when no peer
+// will read or write its buffers again. Sums run in rank order (rank 0 + rank 1 + ...) in float32: every channel gives the
+// same bits. Equivalent to: an NCCL communicator, an MPI communicator.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_RUNTIME_HAL_CHANNEL_H
+#define ZERO_RUNTIME_HAL_CHANNEL_H
+
+#include "zero/Runtime/Base/Status.h"
+#include <cstdint>
+
+namespace zero {
+
+class Channel {
+public:
+  virtual ~Channel() = default;
+
+  /// `target` holds all ranks' `bytes`, in rank order. In place: `source` is this rank's part of `target`.
+  virtual Status allGather(const void *source, void *target, uint64_t bytes) = 0;
+
+  /// `source` holds `elements` for each rank, in rank order; `target` is the sum of all ranks' contributions for this one.
+  /// In place: `target` is this rank's part of `source`. `staging` holds reduceScatterStagingBytes.
+  virtual Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) = 0;
+
+  /// Sums small values on every rank; may be in place. `staging` holds controlSumStagingBytes.
+  virtual Status sum(const float *source, float *target, uint64_t elements, void *staging) = 0;
+  virtual Status sum(const int64_t *source, int64_t *target, uint64_t elements, void *staging) = 0;
+
+  /// Bytes that this rank has sent so far.
+  virtual uint64_t bytesSent() const = 0;
+};
+
+} // namespace zero
+
+#endif

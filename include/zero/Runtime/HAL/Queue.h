@@ -1,0 +1,35 @@
+//===- Queue.h - Runs what is submitted, in order -------------------------===//
+//
+// Equivalent to: a CUDA stream; on CPUs a worker thread. The compute queue of a CPU is the thread that submits.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_RUNTIME_HAL_QUEUE_H
+#define ZERO_RUNTIME_HAL_QUEUE_H
+
+#include "zero/Runtime/HAL/Event.h"
+
+namespace zero {
+
+/// What one command does. Lives longer than every submission of it.
+class Work {
+public:
+  virtual ~Work() = default;
+  virtual Status run() = 0;
+};
+
+class Queue {
+public:
+  virtual ~Queue() = default;
+  /// What follows runs after `event` reached `value`.
+  virtual void wait(Event &event, uint64_t value) = 0;
+  /// Its error is raised as the rank's failure; after a failure nothing more runs.
+  virtual void submit(Work &work) = 0;
+  /// Records `value` when everything submitted before has run.
+  virtual void record(Event &event, uint64_t value) = 0;
+  /// Blocks until everything submitted has run or was given up because of a failure.
+  virtual void finish() = 0;
+};
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,106 @@
+//===- MPIChannel.cpp - Collectives by pairwise exchange over MPI ---------===//
+//
+// A collective goes chunk by chunk; kCollectiveChunksInFlight slots of requests let the next chunk travel while one is summed.
+// Messages of a pair of ranks keep their order, so one tag per collective is enough.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/HAL/Comm/MPIChannel.h"
+#include "lib/Runtime/HAL/Comm/MPIWait.h"
+#include "lib/Runtime/HAL/Comm/OrderedSum.h"
+#include <algorithm>
+#include <cstring>
+
+namespace zero {
+
+MpiChannel::MpiChannel(MPI_Comm communicator, unsigned rank, unsigned ranks, double timeoutSeconds, const Failure &failure)
+    : communicator(communicator), rank(rank), ranks(ranks), timeoutSeconds(timeoutSeconds), failure(failure),
+      contributions(ranks) {
+  for (std::vector<MPI_Request> &slot : requests)
+    slot.assign(2 * (ranks - 1), MPI_REQUEST_NULL);
+}
+
+Status MpiChannel::post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes) {
+  int count = static_cast<int>(bytes), other = static_cast<int>(peer(i));
+  ZERO_MPI(MPI_Irecv(receive, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i]));
+  ZERO_MPI(MPI_Isend(send, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i + 1]));
+  sent += bytes;
+  return {};
+}
+
+Status MpiChannel::wait(unsigned slot) {
+  int unfinished = -1;
+  Status status = waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure,
+                                  unfinished);
+  if (!status.ok() && unfinished >= 0 && !failure.raised())
+    return {status.code(), status.message() + "rank " + std::to_string(peer(static_cast<unsigned>(unfinished) / 2))};
+  return status;
+}
+
+Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
+  const char *own = static_cast<const char *>(source);
+  char *all = static_cast<char *>(target);
+  tag = (tag + 1) & 0x3fff;
+  uint64_t chunks = ranks > 1 ? (bytes + kCollectiveChunkBytes - 1) / kCollectiveChunkBytes : 0;
+  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    unsigned slot = chunk % kCollectiveChunksInFlight;
+    ZERO_RETURN_IF_ERROR(wait(slot));
+    uint64_t offset = chunk * kCollectiveChunkBytes, size = std::min(kCollectiveChunkBytes, bytes - offset);
+    for (unsigned i = 0; i < ranks - 1; ++i)
+      ZERO_RETURN_IF_ERROR(post(slot, i, own + offset, all + peer(i) * bytes + offset, size));
+  }
+  if (own != all + rank * bytes)
+    std::memcpy(all + rank * bytes, own, bytes); // while the last chunks travel
+  for (unsigned slot = 0; slot < kCollectiveChunksInFlight; ++slot)
+    ZERO_RETURN_IF_ERROR(wait(slot));
+  return {};
+}
+
+Status MpiChannel::reduceScatter(const float *source, float *target, uint64_t elements, void *staging) {
+  constexpr uint64_t kChunk = kCollectiveChunkBytes / sizeof(float);
+  tag = (tag + 1) & 0x3fff;
+  if (ranks == 1) {
+    if (source != target)
+      std::memcpy(target, source, elements * sizeof(float));
+    return {};
+  }
+  uint64_t chunks = (elements + kChunk - 1) / kChunk;
+  uint64_t slotElements = (ranks - 1) * std::min(elements, kChunk);
+  auto placeOf = [&](unsigned slot, unsigned i, uint64_t count) {
+    return static_cast<float *>(staging) + slot * slotElements + i * count;
+  };
+  auto start = [&](uint64_t chunk) -> Status {
+    uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
+    unsigned slot = chunk % kCollectiveChunksInFlight;
+    for (unsigned i = 0; i < ranks - 1; ++i)
+      ZERO_RETURN_IF_ERROR(post(slot, i, source + peer(i) * elements + offset, placeOf(slot, i, count), count * sizeof(float)));
+    return {};
+  };
+  for (uint64_t chunk = 0; chunk < std::min(chunks, kCollectiveChunksInFlight); ++chunk)
+    ZERO_RETURN_IF_ERROR(start(chunk));
+  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
+    unsigned slot = chunk % kCollectiveChunksInFlight;
+    ZERO_RETURN_IF_ERROR(wait(slot));
+    contributions[rank] = source + rank * elements + offset;
+    for (unsigned i = 0; i < ranks - 1; ++i)
+      contributions[peer(i)] = placeOf(slot, i, count);
+    sumInRankOrder(contributions.data(), 0, ranks, target + offset, count);
+    if (chunk + kCollectiveChunksInFlight < chunks)
+      ZERO_RETURN_IF_ERROR(start(chunk + kCollectiveChunksInFlight));
+  }
+  return {};
+}
+
+template <typename T> Status MpiChannel::sumAll(const T *source, T *target, uint64_t elements, void *staging) {
+  tag = (tag + 1) & 0x3fff;
+  for (unsigned i = 0; i < ranks - 1; ++i)
+    ZERO_RETURN_IF_ERROR(post(0, i, source, static_cast<T *>(staging) + i * elements, elements * sizeof(T)));
+  ZERO_RETURN_IF_ERROR(wait(0));
+  contributions[rank] = source;
+  for (unsigned i = 0; i < ranks - 1; ++i)
+    contributions[peer(i)] = static_cast<T *>(staging) + i * elements;
+  sumInRankOrder(contributions.data(), 0, ranks, target, elements);
+  return {};
+}
+
+} // namespace zero

@@ -1,0 +1,48 @@
+//===- MPIChannel.h - Collectives by pairwise exchange over MPI -----------===//
+#ifndef ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
+#define ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
+
+#include "lib/Runtime/HAL/Comm/MPIStatus.h"
+#include "zero/Runtime/HAL/Channel.h"
+#include "zero/Runtime/HAL/Failure.h"
+#include "zero/Runtime/HAL/Staging.h"
+#include <vector>
+
+namespace zero {
+
+/// Has a communicator of its own, so that several channels may be used by several threads.
+class MpiChannel final : public Channel {
+public:
+  MpiChannel(MPI_Comm communicator, unsigned rank, unsigned ranks, double timeoutSeconds, const Failure &failure);
+
+  Status allGather(const void *source, void *target, uint64_t bytes) override;
+  Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) override;
+  Status sum(const float *source, float *target, uint64_t elements, void *staging) override {
+    return sumAll(source, target, elements, staging);
+  }
+  Status sum(const int64_t *source, int64_t *target, uint64_t elements, void *staging) override {
+    return sumAll(source, target, elements, staging);
+  }
+  uint64_t bytesSent() const override { return sent; }
+
+private:
+  template <typename T> Status sumAll(const T *source, T *target, uint64_t elements, void *staging);
+  /// The peers in the order in which this rank talks to them: so each rank starts with another.
+  unsigned peer(unsigned i) const { return (rank + 1 + i) % ranks; }
+  Status post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes);
+  Status wait(unsigned slot);
+
+  MPI_Comm communicator;
+  unsigned rank, ranks;
+  double timeoutSeconds;
+  const Failure &failure;
+  int tag = 0;
+  uint64_t sent = 0;
+  /// Of each slot: for each peer, what it sends us, then what we send it.
+  std::vector<MPI_Request> requests[kCollectiveChunksInFlight];
+  std::vector<const void *> contributions;
+};
+
+} // namespace zero
+
+#endif

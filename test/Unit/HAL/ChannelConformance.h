@@ -1,0 +1,131 @@
+//===- ChannelConformance.h - What every channel must do ------------------===//
+//
+// One body, run by every rank of every channel: on loopback inside GoogleTest, on MPI by a program under mpirun. Expected values
+// are computed apart, so equal results mean equal bits on all channels.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_TEST_UNIT_HAL_CHANNELCONFORMANCE_H
+#define ZERO_TEST_UNIT_HAL_CHANNELCONFORMANCE_H
+
+#include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/HAL/Staging.h"
+#include <cstring>
+
+namespace zero::test {
+
+/// A float that has no short form, so that another order of summation gives other bits.
+inline float valueOf(unsigned rank, uint64_t i) {
+  uint64_t mixed = (rank + 1) * 0x9e3779b97f4a7c15ull ^ (i + 7) * 0xbf58476d1ce4e5b9ull;
+  mixed ^= mixed >> 29;
+  return (static_cast<float>(mixed & 0xffff) - 32768.0f) * (1.0f / 3.0f) * ((mixed >> 20) & 1 ? 1e-4f : 10.0f);
+}
+
+/// What rank-ordered float32 summation gives.
+inline float sumOf(unsigned ranks, uint64_t i) {
+  volatile float sum = valueOf(0, i);
+  for (unsigned rank = 1; rank < ranks; ++rank)
+    sum = sum + valueOf(rank, i);
+  return sum;
+}
+
+inline bool sameBits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+#define ZERO_CONFORM(condition)                                                                              \
+  do {                                                                                                       \
+    if (!(condition))                                                                                        \
+      return Status::programFailed("elements " + std::to_string(elements) + ": not " #condition);            \
+  } while (false)
+
+/// Tests one channel with `elements` per rank, apart and in place. Fails with what did not hold.
+inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
+  uint64_t bytes = elements * sizeof(float), before = channel.bytesSent();
+  std::vector<std::byte> staging(std::max(reduceScatterStagingBytes(bytes, ranks), controlSumStagingBytes(bytes * 2, ranks)) + 1);
+
+  for (bool inPlace : {false, true}) {
+    std::vector<float> whole(elements * ranks, -1.0f), own(elements);
+    float *source = inPlace ? whole.data() + rank * elements : own.data();
+    for (uint64_t i = 0; i < elements; ++i)
+      source[i] = valueOf(rank, i);
+    ZERO_RETURN_IF_ERROR(channel.allGather(source, whole.data(), bytes));
+    std::fill(own.begin(), own.end(), 0.0f); // complete: nobody reads it any more
+    for (unsigned peer = 0; peer < ranks; ++peer)
+      for (uint64_t i = 0; i < elements; ++i)
+        ZERO_CONFORM(sameBits(whole[peer * elements + i], valueOf(peer, i)));
+
+    for (uint64_t i = 0; i < whole.size(); ++i)
+      whole[i] = valueOf(rank, i);
+    float *target = inPlace ? whole.data() + rank * elements : own.data();
+    ZERO_RETURN_IF_ERROR(channel.reduceScatter(whole.data(), target, elements, staging.data()));
+    for (uint64_t i = 0; i < elements; ++i)
+      ZERO_CONFORM(sameBits(target[i], sumOf(ranks, rank * elements + i)));
+    for (uint64_t i = 0; i < whole.size(); ++i) // the other ranges are left alone
+      ZERO_CONFORM((inPlace && i / elements == rank) || sameBits(whole[i], valueOf(rank, i)));
+    std::fill(whole.begin(), whole.end(), 0.0f);
+
+    std::vector<float> values(elements), result(elements);
+    std::vector<int64_t> counts(elements), total(elements);
+    for (uint64_t i = 0; i < elements; ++i)
+      values[i] = valueOf(rank, i), counts[i] = INT64_MAX - static_cast<int64_t>(rank + i);
+    float *sum = inPlace ? values.data() : result.data();
+    ZERO_RETURN_IF_ERROR(channel.sum(values.data(), sum, elements, staging.data()));
+    int64_t *wrapped = inPlace ? counts.data() : total.data();
+    ZERO_RETURN_IF_ERROR(channel.sum(counts.data(), wrapped, elements, staging.data()));
+    for (uint64_t i = 0; i < elements; ++i) {
+      uint64_t expected = 0;
+      for (unsigned peer = 0; peer < ranks; ++peer)
+        expected += static_cast<uint64_t>(INT64_MAX) - (peer + i);
+      ZERO_CONFORM(sameBits(sum[i], sumOf(ranks, i)));
+      ZERO_CONFORM(static_cast<uint64_t>(wrapped[i]) == expected);
+    }
+  }
+  ZERO_CONFORM(channel.bytesSent() - before == 2 * (ranks - 1) * (2 * bytes + bytes + 2 * bytes));
+  return {};
+}
+
+inline const uint64_t kConformanceSizes[] = {1,      3,      64,      1000,
+                                             131071, 131072, 131073,  // around one chunk
+                                             262145, 655360 + 17};    // several chunks and a rest
+
+/// The whole suite on one rank: also two channels used by two threads at once, and the bootstrap.
+inline Status checkJob(Bootstrap &bootstrap);
+
+} // namespace zero::test
+
+#include <thread>
+
+inline zero::Status zero::test::checkJob(Bootstrap &bootstrap) {
+  unsigned rank = bootstrap.rank(), ranks = bootstrap.size();
+  uint64_t elements = 0; // for ZERO_CONFORM
+  for (unsigned root = 0; root < ranks; ++root) {
+    uint64_t word = rank == root ? 77 + root : 0;
+    ZERO_RETURN_IF_ERROR(bootstrap.broadcast(&word, sizeof word, root));
+    ZERO_CONFORM(word == 77 + root);
+  }
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(std::string(rank, 'x')));
+  for (unsigned peer = 0; peer < ranks; ++peer)
+    ZERO_CONFORM(all[peer] == std::string(peer, 'x'));
+
+  ZERO_CONFORM(bootstrap.agree({}).ok());
+  Status one = bootstrap.agree(rank == ranks - 1 ? Status::badInput("odd") : Status());
+  ZERO_CONFORM(one.code() == ErrorCode::BadInput && bootstrap.agreedOnError());
+  ZERO_CONFORM(one.message() == (ranks == 1 ? "odd" : "rank " + std::to_string(ranks - 1) + ": odd"));
+  ZERO_CONFORM(bootstrap.agree(Status::badInput("all")).message() == "all");
+  ZERO_CONFORM(bootstrap.agree({}).ok() && !bootstrap.agreedOnError());
+
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> first, bootstrap.createChannel());
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> second, bootstrap.createChannel());
+  Status inThread;
+  std::thread thread([&] {
+    for (uint64_t size : kConformanceSizes)
+      if (inThread.ok())
+        inThread = checkCollectives(*second, rank, ranks, size);
+  });
+  Status here;
+  for (uint64_t size : kConformanceSizes)
+    if (here.ok())
+      here = checkCollectives(*first, rank, ranks, size);
+  thread.join();
+  return here.ok() ? inThread : here;
+}
+
+#endif
