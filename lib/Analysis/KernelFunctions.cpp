@@ -94,7 +94,7 @@ FailureOr<OwningOpRef<func::FuncOp>> flattenKernel(func::FuncOp function, std::s
     // What came out of it may be composite again.
     op = before ? before->getNextNode() : &block.front();
   }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
   return flat;

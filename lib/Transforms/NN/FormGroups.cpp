@@ -1,17 +1,431 @@
-//===- FormGroups.cpp - nn-form-groups ---===//
+//===- FormGroups.cpp - nn-form-groups ------------------------------------===//
+//
+// Collects elementwise ops and reductions into nn.group ops, each of which one generated kernel computes.
+//
+//   %m = nn.reduce max %x axes [1]              %y = nn.group(%a = %x : tensor<8x10xf32>) -> (tensor<8x10xf32>) {
+//   %b = nn.broadcast %m dims [0]                 %m = nn.reduce max %a axes [1]
+//   %d = nn.sub %x, %b                    ->      %b = nn.broadcast %m dims [0]
+//   %y = nn.exp %d                                %d = nn.sub %a, %b
+//                                                 %e = nn.exp %d
+//                                                 nn.yield %e
+//                                               }
+//
+// Elementwise ops and reductions are the members of clusters; each starts as a cluster of its own. A cluster joins that
+// of a producer, then one that reads the same tensor, where one iteration space fits both (KernelShape.h) and no path leads
+// from one out and back into the other. Broadcasts, iotas and constants are copied into every group that reads them;
+// reshapes are where they stand between copied ops or members, else they stay outside, where they cost nothing.
+//
+//===----------------------------------------------------------------------===//
+#include "zero/Analysis/KernelShape.h"
 #include "zero/Transforms/NN/Passes.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
 
 namespace zero {
 #define GEN_PASS_DEF_NNFORMGROUPS
 #include "zero/Transforms/NN/Passes.h.inc"
 
 namespace {
+
+/// Most pointers of one kernel, and ops of one group: beyond them compile time grows and registers spill.
+constexpr unsigned kMaxPointers = 24, kMaxOps = 192;
+
+int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+
+/// Cheap enough to be computed again for every row or column tile.
+bool isCheap(Operation *op) {
+  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::AbsOp, nn::MaxOp, nn::MinOp, nn::CompareOp, nn::SelectOp,
+             nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp>(op);
+}
+
+/// The axes of a reduction as runs of neighbours; dimensions of size 1 separate nothing.
+SmallVector<SmallVector<int64_t>> splitIntoRuns(nn::ReduceOp op) {
+  SmallVector<SmallVector<int64_t>> runs;
+  ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
+  bool open = false;
+  for (int64_t axis = 0, rank = shape.size(); axis < rank; ++axis) {
+    bool reduced = llvm::is_contained(op.getAxes(), axis);
+    if (reduced && !open)
+      runs.emplace_back();
+    if (reduced)
+      runs.back().push_back(axis);
+    open = reduced || (open && shape[axis] == 1);
+  }
+  return runs;
+}
+
+/// Reductions along separate runs of axes become reductions one after the other, the innermost first.
+void splitReductions(func::FuncOp function) {
+  SmallVector<nn::ReduceOp> reductions;
+  function.walk([&](nn::ReduceOp op) { reductions.push_back(op); });
+  for (nn::ReduceOp op : reductions) {
+    SmallVector<SmallVector<int64_t>> runs = splitIntoRuns(op);
+    if (runs.size() < 2)
+      continue;
+    OpBuilder builder(op);
+    Value value = op.getOperand();
+    for (ArrayRef<int64_t> run : llvm::reverse(runs)) {
+      auto type = cast<RankedTensorType>(value.getType());
+      SmallVector<int64_t> shape;
+      for (auto [axis, size] : llvm::enumerate(type.getShape()))
+        if (!llvm::is_contained(run, static_cast<int64_t>(axis)))
+          shape.push_back(size);
+      value = nn::ReduceOp::create(builder, op.getLoc(), type.clone(shape), op.getKind(), value, run);
+    }
+    op.replaceAllUsesWith(value);
+    op.erase();
+  }
+}
+
+/// Ops that may be copied into any number of groups.
+bool isLight(Operation *op) {
+  if (auto constant = dyn_cast<nn::ConstantOp>(op))
+    return constant.getValue().isSplat();
+  return isa<nn::BroadcastOp, nn::IotaOp, nn::ReshapeOp>(op);
+}
+
+struct Cluster {
+  SmallVector<Operation *> members;  // in the order of the block
+  bool reduces = false;
+};
+
+class GroupFormer {
+public:
+  explicit GroupFormer(func::FuncOp function) : block(function.getBody().front()) {}
+
+  LogicalResult run() {
+    for (Operation &op : block)
+      order[&op] = order.size();
+    markParameterValues();
+    if (failed(createClusters()))
+      return failure();
+    joinProducers();
+    joinReaders();
+    buildGroups();
+    return success();
+  }
+
+private:
+  // ---- What belongs to which cluster -------------------------------------------------------------------------------
+
+  /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the parameter.
+  void markParameterValues() {
+    auto function = cast<func::FuncOp>(block.getParentOp());
+    for (BlockArgument argument : block.getArguments())
+      if (auto role = function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName))
+        if (role.getKind() == nn::RoleKind::Parameter || role.getKind() == nn::RoleKind::Frozen)
+          parameterValues.insert(argument);
+    for (Operation &op : block)
+      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) && parameterValues.contains(op.getOperand(0)))
+        parameterValues.insert(op.getResult(0));
+  }
+
+  bool isOfParametersAlone(Operation *op) const {
+    return op->getNumResults() == 1 && parameterValues.contains(op->getResult(0));
+  }
+  bool isLightHere(Operation *op) const { return isLight(op) && !isOfParametersAlone(op); }
+
+  LogicalResult createClusters() {
+    for (Operation &op : block) {
+      if (isOfParametersAlone(&op) || !(op.hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op)))
+        continue;
+      std::string why;
+      if (!isCodegenSupported(&op, &why))
+        return op.emitOpError("cannot be computed by a generated kernel: ") << why;
+      Cluster &cluster = clusters[&op];
+      cluster.members.push_back(&op);
+      cluster.reduces = isa<nn::ReduceOp>(op);
+      leader[&op] = &op;
+    }
+    return success();
+  }
+
+  Operation *findLeader(Operation *op) {
+    auto it = leader.find(op);
+    if (it == leader.end() || it->second == op)
+      return it == leader.end() ? nullptr : op;
+    return it->second = findLeader(it->second);
+  }
+
+  /// Whether the copy of a light op is part of a group with these members: reshapes only on top of something inside.
+  bool belongsInside(Operation *op, const DenseSet<Operation *> &members) {
+    if (!op || op->getBlock() != &block)
+      return false;
+    if (members.contains(op))
+      return true;
+    if (!isLightHere(op))
+      return false;
+    return !isa<nn::ReshapeOp>(op) || belongsInside(op->getOperand(0).getDefiningOp(), members);
+  }
+
+  /// The members and the light ops that they read, in the order of the block.
+  SmallVector<Operation *> close(ArrayRef<Operation *> members) {
+    DenseSet<Operation *> memberSet(members.begin(), members.end());
+    llvm::SetVector<Operation *> ops;
+    ops.insert(members.begin(), members.end());
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (Value operand : ops[i]->getOperands())
+        if (belongsInside(operand.getDefiningOp(), memberSet))
+          ops.insert(operand.getDefiningOp());
+    SmallVector<Operation *> sorted = ops.takeVector();
+    llvm::sort(sorted, [&](Operation *a, Operation *b) { return order.at(a) < order.at(b); });
+    return sorted;
+  }
+
+  /// Calls `visit` with each op that reads `op`'s results directly or through light ops.
+  void forEachReader(Operation *op, llvm::function_ref<void(Operation *)> visit) {
+    for (Operation *user : op->getUsers()) {
+      if (isLightHere(user))
+        forEachReader(user, visit);
+      else
+        visit(user);
+    }
+  }
+
+  /// The member results that an op outside reads, in the order of the block.
+  SmallVector<Value> findResults(ArrayRef<Operation *> members) {
+    DenseSet<Operation *> inside(members.begin(), members.end());
+    SmallVector<Value> results;
+    for (Operation *op : members) {
+      bool escapes = false;
+      forEachReader(op, [&](Operation *reader) { escapes |= !inside.contains(reader); });
+      if (escapes)
+        llvm::append_range(results, op->getResults());
+    }
+    return results;
+  }
+
+  SmallVector<Value> findOperands(ArrayRef<Operation *> ops) {
+    DenseSet<Operation *> inside(ops.begin(), ops.end());
+    llvm::SetVector<Value> operands;
+    for (Operation *op : ops)
+      for (Value operand : op->getOperands())
+        if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
+          operands.insert(operand);
+    return operands.takeVector();
+  }
+
+  // ---- Joining -----------------------------------------------------------------------------------------------------
+
+  /// Whether a path leads from cluster `from` to cluster `to` through an op of neither.
+  bool hasPathOutside(Operation *from, Operation *to) {
+    DenseSet<Operation *> seen;
+    SmallVector<Operation *> work;
+    bool found = false;
+    auto visit = [&](Operation *op) {
+      Operation *cluster = findLeader(op);
+      Operation *node = cluster ? cluster : op;
+      if (node != from && seen.insert(node).second)
+        work.push_back(node);
+    };
+    auto visitReaders = [&](Operation *node, bool first) {
+      auto it = clusters.find(node);
+      ArrayRef<Operation *> members = it == clusters.end() ? ArrayRef(node) : ArrayRef(it->second.members);
+      for (Operation *member : members)
+        forEachReader(member, [&](Operation *reader) {
+          if (findLeader(reader) == to)
+            found |= !first;
+          else
+            visit(reader);
+        });
+    };
+    visitReaders(from, /*first=*/true);
+    while (!work.empty() && !found)
+      visitReaders(work.pop_back_val(), /*first=*/false);
+    return found;
+  }
+
+  /// Whether one kernel for the members is possible and does no work twice that costs.
+  bool fitsOneKernel(ArrayRef<Operation *> members) {
+    SmallVector<Operation *> ops = close(members);
+    SmallVector<Value> results = findResults(members);
+    if (ops.size() > kMaxOps || findOperands(ops).size() + results.size() > kMaxPointers)
+      return false;
+    FailureOr<KernelShape> shape = computeKernelShape(ops, results);
+    if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
+      return false;
+    bool column = shape->kind == KernelShape::Kind::Column;
+    for (Operation *op : members) {
+      for (Value result : op->getResults()) {
+        bool repeated = shape->variesInside(result) && countElements(result) < shape->getPoints();
+        if (column)
+          repeated = shape->levels.lookup(result) == 0 && (repeated || shape->inner > kCellElements) &&
+                     countElements(result) < shape->getPoints();
+        // What has no digit at all is computed once, before the loops.
+        if (repeated && !shape->getMap(result).empty() && !isCheap(op))
+          return false;
+      }
+    }
+    // A tile of few columns uses few lanes: whole results are better made by a kernel that walks rows.
+    if (column && shape->inner < kVectorElements)
+      for (Value result : results)
+        if (countElements(result) == shape->getPoints())
+          return false;
+    return true;
+  }
+
+  bool tryJoin(Operation *a, Operation *b) {
+    a = findLeader(a), b = findLeader(b);
+    if (!a || !b || a == b)
+      return false;
+    SmallVector<Operation *> members = clusters[a].members;
+    llvm::append_range(members, clusters[b].members);
+    llvm::sort(members, [&](Operation *x, Operation *y) { return order.at(x) < order.at(y); });
+    if (!fitsOneKernel(members) || hasPathOutside(a, b) || hasPathOutside(b, a))
+      return false;
+    clusters[b].members = std::move(members);
+    clusters[b].reduces |= clusters[a].reduces;
+    clusters.erase(a);
+    leader[a] = b;
+    return true;
+  }
+
+  /// Joins each op's cluster with those that its operands come from.
+  void joinProducers() {
+    for (Operation &op : block) {
+      if (!findLeader(&op))
+        continue;
+      SmallVector<Value> work(llvm::reverse(op.getOperands()));
+      while (!work.empty()) {
+        Operation *producer = work.pop_back_val().getDefiningOp();
+        if (!producer || producer->getBlock() != &block)
+          continue;
+        if (isLightHere(producer))
+          llvm::append_range(work, producer->getOperands());
+        else
+          tryJoin(producer, &op);
+      }
+    }
+  }
+
+  /// Joins clusters that read the same tensor, which is then read once.
+  void joinReaders() {
+    auto joinReadersOf = [&](Value value) {
+      llvm::SetVector<Operation *> readers;
+      for (Operation *user : value.getUsers()) {
+        if (findLeader(user))
+          readers.insert(user);
+        else if (isa<nn::ReshapeOp>(user) && isLightHere(user))
+          forEachReader(user, [&](Operation *reader) {
+            if (findLeader(reader))
+              readers.insert(reader);
+          });
+      }
+      SmallVector<Operation *> sorted = readers.takeVector();
+      llvm::sort(sorted, [&](Operation *a, Operation *b) { return order.at(a) < order.at(b); });
+      for (size_t i = 1; i < sorted.size(); ++i)
+        for (size_t j = i; j-- > 0;)
+          if (tryJoin(sorted[j], sorted[i]))
+            break;
+    };
+    for (BlockArgument argument : block.getArguments())
+      if (isa<RankedTensorType>(argument.getType()))
+        joinReadersOf(argument);
+    for (Operation &op : block)
+      for (Value result : op.getResults())
+        joinReadersOf(result);
+  }
+
+  // ---- Building ----------------------------------------------------------------------------------------------------
+
+  void buildGroups() {
+    // In the order of their last members, so that what is made does not depend on hashing.
+    SmallVector<Cluster> all;
+    for (auto &[op, cluster] : clusters)
+      all.push_back(cluster);
+    // Light ops that something outside reads.
+    for (Operation &op : block) {
+      bool made = isLightHere(&op) && !isa<nn::ReshapeOp>(op) &&
+                  !(isa<nn::ConstantOp>(op) && countElements(op.getResult(0)) <= 1);
+      if (made && llvm::any_of(op.getUsers(), [&](Operation *user) { return isReadOutside(user); }))
+        all.push_back({{&op}, false});
+    }
+    llvm::sort(all, [&](const Cluster &a, const Cluster &b) { return order.at(a.members.back()) < order.at(b.members.back()); });
+    struct Replacement {
+      nn::GroupOp group;
+      SmallVector<Value> results;
+    };
+    SmallVector<Replacement> replacements;
+    for (const Cluster &cluster : all)
+      replacements.push_back({buildGroup(cluster.members), resultsOf(cluster)});
+    for (Replacement &replacement : replacements)
+      for (auto [old, result] : llvm::zip_equal(replacement.results, replacement.group.getResults()))
+        old.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner() != old.getDefiningOp(); });
+    sortTopologically(&block);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
+  /// Whether `user` needs the value of the light op in memory.
+  bool isReadOutside(Operation *user) {
+    if (isa<nn::ReshapeOp>(user) && isLightHere(user))
+      return llvm::any_of(user->getUsers(), [&](Operation *next) { return isReadOutside(next); });
+    return !findLeader(user) && !isLightHere(user);
+  }
+
+  SmallVector<Value> resultsOf(const Cluster &cluster) {
+    if (cluster.members.size() == 1 && isLight(cluster.members.front()))
+      return {cluster.members.front()->getResult(0)};
+    return findResults(cluster.members);
+  }
+
+  nn::GroupOp buildGroup(ArrayRef<Operation *> members) {
+    SmallVector<Operation *> ops = close(members);
+    SmallVector<Value> operands = findOperands(ops), results = resultsOf({SmallVector<Operation *>(members), false});
+    SmallVector<Location> locations;
+    for (Operation *op : members)
+      if (!llvm::is_contained(locations, op->getLoc()))
+        locations.push_back(op->getLoc());
+    OpBuilder builder(members.back()->getContext());
+    builder.setInsertionPointAfter(members.back());
+    Location loc = builder.getFusedLoc(locations);
+    auto group = nn::GroupOp::create(builder, loc, ValueRange(results).getTypes(), operands);
+    Block *body = builder.createBlock(&group.getBody());
+    IRMapping mapping;
+    for (Value operand : operands)
+      mapping.map(operand, body->addArgument(operand.getType(), operand.getLoc()));
+    for (Operation *op : ops) {
+      if (isa<nn::ConstantOp>(op) && op == members.front())
+        mapping.map(op->getResult(0), broadcastSplat(builder, cast<nn::ConstantOp>(op)));
+      else
+        builder.clone(*op, mapping);
+    }
+    SmallVector<Value> yielded = llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); });
+    nn::YieldOp::create(builder, loc, yielded);
+    return group;
+  }
+
+  /// A kernel writes what it computes: a splat that is a result is the broadcast of a scalar.
+  Value broadcastSplat(OpBuilder &builder, nn::ConstantOp op) {
+    RankedTensorType type = op.getResult().getType(), scalarType = type.clone(ArrayRef<int64_t>{});
+    auto value = cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>();
+    Value scalar = nn::ConstantOp::create(builder, op.getLoc(), scalarType, DenseElementsAttr::get(scalarType, value));
+    return nn::BroadcastOp::create(builder, op.getLoc(), type, scalar, ArrayRef<int64_t>{});
+  }
+
+  Block &block;
+  DenseMap<Operation *, size_t> order;
+  DenseSet<Value> parameterValues;
+  llvm::MapVector<Operation *, Cluster> clusters;
+  DenseMap<Operation *, Operation *> leader;
+};
+
 class NNFormGroups : public impl::NNFormGroupsBase<NNFormGroups> {
 public:
   using NNFormGroupsBase::NNFormGroupsBase;
   void runOnOperation() override {
-    getOperation().emitError("pass nn-form-groups is not written yet");
-    signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      splitReductions(function);
+      if (failed(GroupFormer(function).run()))
+        return signalPassFailure();
+    }
   }
 };
 } // namespace
