@@ -56,8 +56,9 @@ def NN_AttentionOp : NN_Composite<"attention", [DeclareOpInterfaceMethods<NN_Dif
   let hasVerifier = 1;
 }
 
+// The results' types are inferred from the last operand listed: one whose position does not depend on `mask`.
 def NN_AttentionGradOp : NN_Composite<"attention_grad", [NN_NoGradient,
-    AllTypesMatch<["query", "result", "result_gradient", "query_gradient"]>,
+    AllTypesMatch<["result", "result_gradient", "query", "query_gradient"]>,
     AllTypesMatch<["key", "value", "key_gradient", "value_gradient"]>]> {
   let summary = "Gradients of query, key and value; the probabilities are computed again from `log_sum_exp` (arXiv 2205.14135, algorithm 4).";
   let arguments = (ins NN_FloatTensor:$query, NN_FloatTensor:$key, NN_FloatTensor:$value, Optional<NN_FloatTensor>:$mask,
@@ -67,7 +68,7 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", [NN_NoGradient,
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? `result` $result `,` $log_sum_exp `gradient` $result_gradient `scale` $scale
     (`causal` $causal^)? attr-dict
-    `:` type($query) `,` type($key) (`,` type($mask)^)? `,` type($log_sum_exp)
+    `:` type($query) `,` type($key) `,` type($log_sum_exp) (`,` type($mask)^)?
   }];
   let hasVerifier = 1;
 }
