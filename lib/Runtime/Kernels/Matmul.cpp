@@ -26,8 +26,8 @@ struct Shape {
   int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
 };
 
-/// Work of one block: about half a millisecond of one core, so that threads find blocks and one thread does not notice them.
-constexpr int64_t kBlockFlops = int64_t{1} << 26;
+/// Work of one block: about a millisecond of one core, so that threads find blocks and one thread does not notice them.
+constexpr int64_t kBlockFlops = int64_t{1} << 27;
 constexpr int64_t kMaxBlocks = 32;
 /// Rows and columns of blocks are multiples of this (but the last).
 constexpr int64_t kGrain = 64;
