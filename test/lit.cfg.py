@@ -17,3 +17,12 @@ config.environment.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROO
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.zero_source_dir))
 config.substitutions.append(("%bin", os.path.join(config.zero_binary_dir, "bin")))
+
+# The end-to-end tests: --full of tools/dev/test, and the folder of the golden runs, which lie outside the repository.
+golden = os.environ.get("ZERO_GOLDEN_DIR", os.path.join(config.zero_source_dir, "..", "shared", "golden"))
+config.environment["ZERO_GOLDEN_DIR"] = os.path.abspath(golden)
+config.environment["ZERO_TEST_FULL"] = os.environ.get("ZERO_TEST_FULL", "0")
+if os.path.isdir(golden):
+    config.available_features.add("golden")
+if config.compiler_enabled == "ON":
+    config.available_features.add("compiler")

@@ -52,4 +52,10 @@ function(zero_unittest name)
     target_link_libraries(${name} PRIVATE ${arg_LINK} gtest gtest_main)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  zero_unittest_results(${name})
+endfunction()
+
+# zero_unittest_results(TEST): its cases go to test/results/TEST.xml, where tools/dev/test counts them.
+function(zero_unittest_results test)
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test/results/${test}.xml)
 endfunction()
