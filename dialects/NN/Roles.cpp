@@ -60,12 +60,29 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
                                << external.getLength() << " of file '" << external.getFile() << "'";
     return success();
   }
+  // A bucket has one for each of its slots.
+  if (auto slots = dyn_cast<ArrayAttr>(attribute); slots && type && !tensor) {
+    for (Attribute slot : slots)
+      if (failed(verifyData(op, where, Type(), role, slot)))
+        return failure();
+    return success();
+  }
   auto elements = dyn_cast<ElementsAttr>(attribute);
   if (!elements)
     return op->emitOpError() << where << " has nn.data that is neither #nn.external nor elements";
   if (tensor && elements.getShapedType() != tensor)
     return op->emitOpError() << where << " has type " << tensor << " but its nn.data has "
                              << elements.getShapedType();
+  return success();
+}
+
+static LogicalResult verifyLimit(Operation *op, const Twine &where, Attribute role, NamedAttribute attribute) {
+  auto kind = dyn_cast_or_null<RoleAttr>(role);
+  if (!kind || (kind.getKind() != RoleKind::Input && kind.getKind() != RoleKind::Label))
+    return op->emitOpError() << where << " has " << attribute.getName().getValue() << " but is neither an input nor a label";
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!number || !number.getType().isSignlessInteger(64))
+    return op->emitOpError() << where << " has " << attribute.getName().getValue() << " " << attribute.getValue() << ", not an i64";
   return success();
 }
 
@@ -83,6 +100,9 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned region
   if (attribute.getName() == kDataAttrName)
     return verifyData(op, "argument #" + Twine(index), type,
                       function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute.getValue());
+  if (attribute.getName() == kLimitAttrName || attribute.getName() == kIgnoreIndexAttrName)
+    return verifyLimit(op, "argument #" + Twine(index),
+                       function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute);
   return op->emitOpError() << "argument #" << index << " has unknown attribute '" << attribute.getName().getValue()
                            << "'";
 }

@@ -203,6 +203,24 @@ private:
     function.setResAttrsAttr(nullptr);
     for (auto [i, kind, name] : llvm::enumerate(kinds, names))
       function.setResultAttr(i, kRoleAttrName, RoleAttr::get(builder.getContext(), kind, name));
+    recordLabelLimits(builder);
+  }
+
+  /// The loss is decomposed later; the reader of labels checks then what the loss defines.
+  void recordLabelLimits(OpBuilder &builder) {
+    auto crossEntropy = dyn_cast<CrossEntropyOp>(loss.getOperation());
+    if (!crossEntropy)
+      return;
+    Value labels = crossEntropy.getLabels();
+    while (Operation *op = labels.getDefiningOp()) {
+      if (!isa<ReshapeOp, CastOp>(op))
+        return;
+      labels = op->getOperand(0);
+    }
+    unsigned index = cast<BlockArgument>(labels).getArgNumber();
+    int64_t classes = crossEntropy.getLogits().getType().getShape().back();
+    function.setArgAttr(index, kLimitAttrName, builder.getI64IntegerAttr(classes));
+    function.setArgAttr(index, kIgnoreIndexAttrName, builder.getI64IntegerAttr(crossEntropy.getIgnoreIndex()));
   }
 
   func::FuncOp function;

@@ -1,0 +1,200 @@
+//===- LibraryCommands.cpp - Dispatches of the library's kernels ----------===//
+//
+// The integers and reals of each kernel are those of include/zero/Runtime/Kernels/KernelTable.inc, in its order.
+//
+//===----------------------------------------------------------------------===//
+#include "SectionCommands.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Runtime/Kernels/Workspace.h"
+
+using namespace mlir;
+using zero::plan::ContentClass;
+
+namespace zero::conversion {
+
+static RankedTensorType getType(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t getBytesOfElement(Value value) { return getElementBytes(getType(value).getElementType()); }
+
+int64_t getElementCode(Type type) {
+  std::optional<int64_t> number = getElementNumber(type);
+  assert(number && "element types of nn tensors all have a number");
+  return *number;
+}
+
+void SectionCommands::emit(nn::MatmulOp op) {
+  auto layoutOf = [&](Value value) { return *getMatrixLayout(getType(value).getShape(), placement.getStrides(value)); };
+  MatrixLayout lhs = layoutOf(op.getLhs()), rhs = layoutOf(op.getRhs()), out = layoutOf(op.getResult());
+  Shape shape = getType(op.getResult()).getShape();
+  int64_t m = shape[shape.size() - 2], n = shape.back();
+  Shape lhsShape = getType(op.getLhs()).getShape();
+  int64_t k = op.getTransposeLhs() ? lhsShape[lhsShape.size() - 2] : lhsShape.back();
+  dispatch(op, "matmul",
+           {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n, k,
+            op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride, lhs.rowStride,
+            rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride});
+}
+
+void SectionCommands::emit(nn::GatherOp op) {
+  Shape data = getType(op.getData()).getShape();
+  int64_t axis = op.getAxis();
+  dispatch(op, "gather",
+           {getBytesOfElement(op.getData()), getElementCode(getType(op.getIndices()).getElementType()),
+            countElements(data.take_front(axis)), data[axis], countElements(data.drop_front(axis + 1)),
+            getType(op.getIndices()).getNumElements()});
+}
+
+void SectionCommands::emit(nn::ScatterAddOp op) {
+  Shape out = getType(op.getResult()).getShape();
+  int64_t axis = op.getAxis();
+  dispatch(op, "scatter_add",
+           {getElementCode(getType(op.getResult()).getElementType()), getElementCode(getType(op.getIndices()).getElementType()),
+            countElements(out.take_front(axis)), out[axis], countElements(out.drop_front(axis + 1)),
+            getType(op.getIndices()).getNumElements()});
+}
+
+/// Batch, position and head strides of a B x T x H x D tensor.
+void SectionCommands::addHeadStrides(SmallVectorImpl<int64_t> &integers, Value value) const {
+  Strides strides = placement.getStrides(value);
+  integers.append(strides.begin(), strides.begin() + 3);
+}
+
+void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRef<int64_t> integers, double scale) {
+  SmallVector<Attribute> reads, writes;
+  for (Value operand : op->getOperands())
+    reads.push_back(getSlice(operand));
+  for (Value result : op->getResults())
+    writes.push_back(getSlice(result));
+  int64_t bytes = kernelWorkspaceBytes(std::string_view(kernel.data(), kernel.size()), {integers.data(), integers.size()});
+  writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
+  dispatch(op, kernel, reads, writes, integers, {scale});
+}
+
+template <typename AttentionLike> static SmallVector<int64_t> getAttentionIntegers(AttentionLike op) {
+  Shape query = getType(op.getQuery()).getShape(), key = getType(op.getKey()).getShape();
+  int64_t maskBatch = 0, maskHeads = 0;
+  if (op.getMask()) {
+    maskBatch = getType(op.getMask()).getDimSize(0);
+    maskHeads = getType(op.getMask()).getDimSize(1);
+  }
+  return {getElementCode(getType(op.getQuery()).getElementType()), query[0], query[1], key[1], query[2], key[2], query[3],
+          op.getCausal(), op.getMask() ? 1 : 0, maskBatch, maskHeads};
+}
+
+void SectionCommands::emit(nn::AttentionOp op) {
+  SmallVector<int64_t> integers = getAttentionIntegers(op);
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult()})
+    addHeadStrides(integers, value);
+  emitWithWorkspace(op, "attention", integers, op.getScale().convertToDouble());
+}
+
+void SectionCommands::emit(nn::AttentionGradOp op) {
+  SmallVector<int64_t> integers = getAttentionIntegers(op);
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getResultGradient(),
+                      op.getQueryGradient(), op.getKeyGradient(), op.getValueGradient()})
+    addHeadStrides(integers, value);
+  emitWithWorkspace(op, "attention_grad", integers, op.getScale().convertToDouble());
+}
+
+void SectionCommands::emit(sharding::SumSquaresOp op) {
+  SmallVector<int64_t> integers;
+  for (Value gradient : op.getGradients()) {
+    Type element = plan.getBucket(gradient.getType()).getElement();
+    if (integers.empty())
+      integers.push_back(getElementCode(element));
+    integers.push_back(plan.getBytes(gradient.getType()) / getElementBytes(element));
+  }
+  dispatch(op, "sum_squares", integers);
+}
+
+//===----------------------------------------------------------------------===//
+// Moving elements
+//===----------------------------------------------------------------------===//
+
+void SectionCommands::emitStridedCopy(Operation *op, Shape sizes, int64_t elementBytes, const Place &source,
+                                      int64_t sourceOffset, Strides sourceStrides, const Place &target, int64_t targetOffset,
+                                      Strides targetStrides) {
+  // Dimensions that lie as one on both sides are one.
+  Strides shape, from, to;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (size == 1)
+      continue;
+    if (!shape.empty() && from.back() == size * sourceStrides[i] && to.back() == size * targetStrides[i]) {
+      shape.back() *= size;
+      from.back() = sourceStrides[i];
+      to.back() = targetStrides[i];
+      continue;
+    }
+    shape.push_back(size);
+    from.push_back(sourceStrides[i]);
+    to.push_back(targetStrides[i]);
+  }
+  SmallVector<int64_t> integers = {elementBytes, static_cast<int64_t>(shape.size())};
+  integers.append(shape.begin(), shape.end());
+  integers.push_back(sourceOffset);
+  integers.append(from.begin(), from.end());
+  integers.push_back(targetOffset);
+  integers.append(to.begin(), to.end());
+  Attribute read = plan.getSlice(source), write = plan.getSlice(target);
+  dispatch(op, "strided_copy", {read}, {write}, integers);
+}
+
+void SectionCommands::emit(nn::SliceOp op) {
+  Strides operand = placement.getStrides(op.getOperand()), steps;
+  int64_t offset = 0;
+  for (auto [i, stride] : llvm::enumerate(operand)) {
+    offset += op.getStarts()[i] * stride;
+    steps.push_back(op.getStrides()[i] * stride);
+  }
+  emitStridedCopy(op, getType(op.getResult()).getShape(), getBytesOfElement(op.getOperand()),
+                  placement.getPlace(op.getOperand()), offset, steps, placement.getPlace(op.getResult()), 0,
+                  placement.getStrides(op.getResult()));
+}
+
+void SectionCommands::emit(nn::TransposeOp op) {
+  Strides operand = placement.getStrides(op.getOperand()), steps;
+  for (int64_t dimension : op.getPermutation())
+    steps.push_back(operand[dimension]);
+  emitStridedCopy(op, getType(op.getResult()).getShape(), getBytesOfElement(op.getOperand()),
+                  placement.getPlace(op.getOperand()), 0, steps, placement.getPlace(op.getResult()), 0,
+                  placement.getStrides(op.getResult()));
+}
+
+void SectionCommands::emit(nn::ConcatOp op) {
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    Place source = placement.getPlace(operand), target = placement.getDestination(op, index);
+    if (source == target)
+      continue;
+    Shape shape = getType(operand).getShape();
+    emitStridedCopy(op, shape, getBytesOfElement(operand), source, 0, placement.getStrides(operand), target, 0,
+                    target.strides.empty() ? getDenseStrides(shape) : target.strides);
+  }
+}
+
+void SectionCommands::emitFill(Operation *op, RankedTensorType type, double value) {
+  Attribute write = getSlice(op->getResult(0));
+  dispatch(op, "fill", {}, {write}, {getElementCode(type.getElementType()), type.getNumElements()}, {value});
+}
+
+void SectionCommands::emit(nn::PadOp op) {
+  RankedTensorType type = getType(op.getResult());
+  emitFill(op, type, op.getValue().convertToDouble());
+  Strides strides = getDenseStrides(type.getShape()), steps;
+  int64_t offset = 0;
+  for (auto [i, stride] : llvm::enumerate(strides)) {
+    offset += op.getLow()[i] * stride;
+    steps.push_back((op.getInterior()[i] + 1) * stride);
+  }
+  emitStridedCopy(op, getType(op.getOperand()).getShape(), getBytesOfElement(op.getOperand()),
+                  placement.getPlace(op.getOperand()), 0, placement.getStrides(op.getOperand()),
+                  placement.getPlace(op.getResult()), offset, steps);
+}
+
+void SectionCommands::emit(nn::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  double value = isa<FloatType>(type.getElementType()) ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
+                                                       : elements.getSplatValue<APInt>().roundToDouble(type.getElementType().isSignlessInteger());
+  emitFill(op, type, value);
+}
+
+} // namespace zero::conversion

@@ -1,0 +1,301 @@
+//===- PlanBuilder.cpp - The plan while zero-to-plan makes it -------------===//
+#include "PlanBuilder.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/KernelShape.h"
+
+using namespace mlir;
+using zero::nn::RoleKind;
+using zero::plan::ContentClass;
+
+namespace zero::conversion {
+
+/// On the result of @micro: the gradient's state keeps the whole local bucket, of which the value is this rank's range.
+static constexpr StringLiteral kWholeBufferAttrName = "zero.whole_buffer";
+static constexpr StringLiteral kArenaName = "device";
+
+bool Place::overlaps(const Place &other, int64_t worldSize) const {
+  if (storage != other.storage)
+    return false;
+  int64_t end = offset + bytes + rankStride * (worldSize - 1);
+  int64_t otherEnd = other.offset + other.bytes + other.rankStride * (worldSize - 1);
+  return offset < otherEnd && other.offset < end;
+}
+
+Place Place::ownRange(int64_t worldSize) const {
+  Place range = *this;
+  range.bytes = bytes / worldSize;
+  range.rankStride = worldSize == 1 ? 0 : range.bytes;
+  return range;
+}
+
+PlanBuilder::PlanBuilder(ModuleOp module) : module(module), symbols(module) {
+  for (auto mesh : module.getOps<sharding::MeshOp>())
+    worldSize = mesh.getSize();
+}
+
+int64_t PlanBuilder::getBytes(Type type) const {
+  if (auto future = dyn_cast<sharding::FutureType>(type))
+    return getBytes(future.getValue());
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getNumElements() * getElementBytes(tensor.getElementType());
+  sharding::BucketOp bucket = getBucket(type);
+  int64_t bytes = bucket.getElements() * getElementBytes(bucket.getElement());
+  return isa<sharding::ShardType>(type) ? bytes / worldSize : bytes;
+}
+
+sharding::BucketOp PlanBuilder::getBucket(Type type) const {
+  return sharding::getBucket(module, type);
+}
+
+unsigned PlanBuilder::addStorage(Storage storage) {
+  if (unsigned earlier = names[storage.name]++)
+    storage.name += "." + std::to_string(earlier);
+  storages.push_back(std::move(storage));
+  return storages.size() - 1;
+}
+
+const State *PlanBuilder::findState(nn::RoleAttr role) const {
+  auto it = states.find(role);
+  return it == states.end() ? nullptr : &it->second;
+}
+
+const State *PlanBuilder::findArgumentState(func::FuncOp function, unsigned index) const {
+  auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+  return role ? findState(role) : nullptr;
+}
+
+const State *PlanBuilder::findResultState(func::FuncOp function, unsigned index) const {
+  auto role = function.getResultAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+  return role ? findState(role) : nullptr;
+}
+
+static ContentClass getContent(RoleKind role) {
+  switch (role) {
+  case RoleKind::Parameter:
+  case RoleKind::Frozen:
+    return ContentClass::parameters;
+  case RoleKind::Gradient:
+    return ContentClass::gradients;
+  case RoleKind::ExpAvg:
+  case RoleKind::ExpAvgSq:
+  case RoleKind::Momentum:
+    return ContentClass::optimizer;
+  default:
+    return ContentClass::activations;
+  }
+}
+
+/// The user's names of what a bucket holds.
+static std::string getLabel(sharding::BucketOp bucket) {
+  if (bucket.getSlots().empty())
+    return bucket.getSymName().str();
+  std::string label = cast<sharding::SlotAttr>(bucket.getSlots()[0]).getName().str();
+  if (size_t more = bucket.getSlots().size() - 1)
+    label += " and " + std::to_string(more) + " more";
+  return label;
+}
+
+static int64_t getPaddingElements(sharding::BucketOp bucket) {
+  int64_t padding = bucket.getElements();
+  for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>())
+    padding -= slot.getNumElements();
+  return padding;
+}
+
+LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Type type, DictionaryAttr attrs, Location loc) {
+  std::string roleName = nn::stringifyRoleKind(role.getKind()).str();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  sharding::BucketOp bucket;
+  if (tensor ? !tensor.hasStaticShape() : !(bucket = getBucket(type)))
+    return mlir::emitError(loc) << roleName << " '" << role.getName() << "' has type " << type
+                                << ", neither a static tensor nor a bucket";
+  if (auto it = states.find(role); it != states.end()) {
+    if (it->second.type != type)
+      return mlir::emitError(loc) << roleName << " '" << role.getName() << "' has type " << type << " in @"
+                                  << function.getSymName() << " but " << it->second.type << " elsewhere";
+    if (!it->second.data && attrs)
+      it->second.data = attrs.get(nn::kDataAttrName);
+    return success();
+  }
+  bool shard = isa<sharding::ShardType>(type);
+  bool whole = bucket && (!shard || (attrs && attrs.contains(kWholeBufferAttrName)));
+  Storage storage{roleName, getBytes(type), getContent(role.getKind()), 0, /*state=*/true, roleName, loc};
+  if (!role.getName().empty()) {
+    storage.name += "." + role.getName().str();
+    storage.label = role.getName().str();
+  }
+  if (bucket) {
+    int64_t elementBytes = getElementBytes(bucket.getElement());
+    storage.label = getLabel(bucket);
+    if (whole) {
+      storage.bytes = bucket.getElements() * elementBytes;
+      storage.paddingBytes = getPaddingElements(bucket) * elementBytes;
+    }
+  }
+  Place place;
+  place.bytes = storage.bytes;
+  place.storage = addStorage(std::move(storage));
+  if (shard && whole)
+    place = place.ownRange(worldSize);
+  Attribute data = attrs ? attrs.get(nn::kDataAttrName) : Attribute();
+  states.insert({role, State{role, type, place, data, shard, loc}});
+  return success();
+}
+
+LogicalResult PlanBuilder::collectStates(func::FuncOp micro, func::FuncOp update) {
+  // Results first: they say whether a gradient keeps its whole bucket.
+  for (func::FuncOp function : {micro, update}) {
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+      if (!role)
+        return mlir::emitError(argument.getLoc()) << "argument #" << index << " of @" << function.getSymName() << " has no role";
+      if (role.getKind() == RoleKind::Gradient && function == micro)
+        continue;
+      if (failed(addState(function, role, argument.getType(), function.getArgAttrDict(index), argument.getLoc())))
+        return failure();
+    }
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+      auto role = function.getResultAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+      if (!role)
+        return function.emitError() << "result #" << index << " of @" << function.getSymName() << " has no role";
+      if (failed(addState(function, role, type, function.getResultAttrDict(index), function.getLoc())))
+        return failure();
+    }
+  }
+  return success();
+}
+
+Place PlanBuilder::getConstant(nn::ConstantOp constant) {
+  auto [it, inserted] = constants.try_emplace(constant.getValue());
+  if (inserted) {
+    std::string name = "constant." + std::to_string(constants.size() - 1);
+    auto role = nn::RoleAttr::get(module.getContext(), RoleKind::Frozen, name);
+    Place place;
+    place.bytes = getBytes(constant.getType());
+    place.storage = it->second = addStorage(
+        {name, place.bytes, ContentClass::parameters, 0, /*state=*/true, "constant", constant.getLoc()});
+    states.insert({role, State{role, constant.getType(), place, constant.getValue(), false, constant.getLoc()}});
+  }
+  Place place;
+  place.storage = it->second;
+  place.bytes = storages[it->second].bytes;
+  return place;
+}
+
+Place PlanBuilder::getStaging(int64_t bytes, Location loc) {
+  if (!staging)
+    staging = addStorage({"staging", 0, ContentClass::staging, 0, /*state=*/false, "staging of reductions", loc});
+  storages[*staging].bytes = std::max(storages[*staging].bytes, bytes);
+  Place place;
+  place.storage = *staging;
+  place.bytes = bytes;
+  return place;
+}
+
+FailureOr<GeneratedKernel> PlanBuilder::getKernel(func::FuncOp body, Operation *source) {
+  std::string why;
+  if (!isCodegenSupported(body, &why)) {
+    body.erase();
+    source->emitError() << "no kernel for '" << source->getName() << "' on target cpu: " << why;
+    return failure();
+  }
+  auto [it, inserted] = kernels.try_emplace(getKernelFingerprint(body));
+  if (!inserted) {
+    body.erase();
+    return it->second;
+  }
+  std::string name = source->getName().stripDialect().str() + "_" + std::to_string(kernels.size() - 1);
+  body.setSymName(name + "_body");
+  symbols.insert(body);
+  OpBuilder builder(body);
+  auto kernel = plan::KernelOp::create(builder, source->getLoc(), builder.getStringAttr(name),
+                                       FlatSymbolRefAttr::get(body.getSymNameAttr()),
+                                       builder.getI64IntegerAttr(getKernelItems(body)));
+  kernel->remove();
+  symbols.insert(kernel, Block::iterator(body));
+  it->second = {kernel.getSymNameAttr(), body};
+  return it->second;
+}
+
+plan::SliceAttr PlanBuilder::getSlice(const Place &place) const {
+  MLIRContext *context = ModuleOp(module).getContext();
+  return plan::SliceAttr::get(context, FlatSymbolRefAttr::get(context, storages[place.storage].name), place.offset, place.bytes,
+                              place.rankStride);
+}
+
+void PlanBuilder::addStepResult(StringRef kind, Type element, const Place &place, Location loc) {
+  stepResults.push_back({kind.str(), element, place, loc});
+}
+
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
+/// The sizes of the axes that gathers read by `indices`, through reshapes: the smallest of them and `limit` (0: none).
+static int64_t findLimit(Value indices, int64_t limit) {
+  for (OpOperand &use : indices.getUses()) {
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner())) {
+      limit = findLimit(reshape.getResult(), limit);
+    } else if (auto gather = dyn_cast<nn::GatherOp>(use.getOwner()); gather && gather.getIndices() == indices) {
+      int64_t size = gather.getData().getType().getDimSize(gather.getAxis());
+      limit = limit == 0 ? size : std::min(limit, size);
+    }
+  }
+  return limit;
+}
+
+LogicalResult PlanBuilder::emitInput(OpBuilder &builder, func::FuncOp micro, unsigned index, const State &state) {
+  auto limit = micro.getArgAttrOfType<IntegerAttr>(index, nn::kLimitAttrName);
+  auto ignored = micro.getArgAttrOfType<IntegerAttr>(index, nn::kIgnoreIndexAttrName);
+  int64_t limitValue = findLimit(micro.getArgument(index), limit ? limit.getInt() : 0);
+  plan::InputOp::create(builder, state.loc, state.role.getName(), state.type, getSlice(state.place),
+                        /*label=*/state.role.getKind() == RoleKind::Label, limitValue, ignored);
+  return success();
+}
+
+LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp update, unsigned index, const State &state) {
+  StringRef kind = nn::stringifyRoleKind(state.role.getKind());
+  auto value = update.getArgAttrOfType<FloatAttr>(index, nn::kDataAttrName);
+  if (!value)
+    return mlir::emitError(state.loc) << "argument '" << kind << "' of @update has no number in '" << nn::kDataAttrName << "'";
+  plan::StepScalarOp::create(builder, state.loc, builder.getStringAttr(kind), value, getSlice(state.place));
+  return success();
+}
+
+LogicalResult PlanBuilder::emitRecords(func::FuncOp micro, func::FuncOp update) {
+  // After the buckets, before the first function or kernel.
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToStart(module.getBody());
+  for (Operation &op : *module.getBody())
+    if (isa<sharding::MeshOp, sharding::BucketOp>(op))
+      builder.setInsertionPointAfter(&op);
+  plan::ArenaOp::create(builder, module.getLoc(), kArenaName, plan::MemoryKind::device, 0);
+  for (const Storage &storage : storages)
+    plan::BufferOp::create(builder, storage.loc, storage.name, kArenaName, storage.bytes, /*offset=*/IntegerAttr(), storage.content,
+                           storage.paddingBytes, storage.state, storage.label);
+  for (BlockArgument argument : micro.getArguments()) {
+    const State &state = *findArgumentState(micro, argument.getArgNumber());
+    if (state.role.getKind() == RoleKind::Input || state.role.getKind() == RoleKind::Label)
+      if (failed(emitInput(builder, micro, argument.getArgNumber(), state)))
+        return failure();
+  }
+  for (const auto &[key, state] : states) {
+    bool bucket = !isa<RankedTensorType>(state.type);
+    if (bucket || state.role.getKind() == RoleKind::Frozen)
+      plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()), state.role.getName(),
+                            getSlice(state.place), state.sharded, state.data);
+  }
+  for (BlockArgument argument : update.getArguments()) {
+    const State &state = *findArgumentState(update, argument.getArgNumber());
+    RoleKind kind = state.role.getKind();
+    if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 || kind == RoleKind::BiasCorrection2)
+      if (failed(emitStepScalar(builder, update, argument.getArgNumber(), state)))
+        return failure();
+  }
+  for (const StepResult &result : stepResults)
+    plan::StepResultOp::create(builder, result.loc, result.kind, result.element, getSlice(result.place));
+  return success();
+}
+
+} // namespace zero::conversion

@@ -1,0 +1,186 @@
+//===- SectionCommands.cpp - The commands of a section --------------------===//
+#include "SectionCommands.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Runtime/HAL/Staging.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using zero::plan::CollectiveKind;
+using zero::plan::ContentClass;
+using zero::plan::QueueKind;
+
+namespace zero::conversion {
+
+SectionCommands::SectionCommands(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp function, StringRef name)
+    : plan(plan), placement(placement), function(function), name(name), builder(function.getContext()) {}
+
+LogicalResult SectionCommands::run() {
+  builder.setInsertionPointToEnd(plan.getModule().getBody());
+  auto section = plan::SectionOp::create(builder, function.getLoc(), name);
+  builder.setInsertionPointToStart(&section.getBody().emplaceBlock());
+  DenseMap<Operation *, int64_t> firstCommands;
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.front()) {
+    firstCommands[&op] = commands;
+    ops.push_back(&op);
+    if (failed(emitOp(&op)))
+      return failure();
+  }
+  for (auto [collective, op] : collectives) {
+    // A sum at once is waited for by the next command.
+    auto next = isa<sharding::ControlSumOp>(op) ? op->getNextNode() : ops[placement.getWaitIndex(op)];
+    collective.setAwaitedAt(firstCommands.lookup(next));
+  }
+  return success();
+}
+
+void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<Attribute> reads, ArrayRef<Attribute> writes,
+                               ArrayRef<int64_t> integers, ArrayRef<double> reals) {
+  plan::DispatchOp::create(builder, op->getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), kernel,
+                           builder.getArrayAttr(reads), builder.getArrayAttr(writes), integers, reals);
+  ++commands;
+}
+
+void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t> integers, ArrayRef<double> reals) {
+  SmallVector<Attribute> reads, writes;
+  for (Value operand : op->getOperands())
+    reads.push_back(getSlice(operand));
+  for (Value result : op->getResults())
+    writes.push_back(getSlice(result));
+  dispatch(op, kernel, reads, writes, integers, reals);
+}
+
+void SectionCommands::copy(Location loc, const Place &source, const Place &target, const Twine &reason) {
+  plan::CopyOp::create(builder, loc, QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), plan.getSlice(source),
+                       plan.getSlice(target), builder.getStringAttr(reason));
+  ++commands;
+}
+
+LogicalResult SectionCommands::emitOp(Operation *op) {
+  if (placement.isView(op) || isa<sharding::ReleaseOp>(op))
+    return success();
+  TypeSwitch<Operation *>(op)
+      .Case<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::SliceOp, nn::TransposeOp,
+            nn::PadOp, nn::ConcatOp, nn::ConstantOp, sharding::SumSquaresOp, sharding::PackOp, sharding::ControlSumOp>(
+          [&](auto library) { emit(library); })
+      .Case([&](sharding::NormOp) { dispatch(op, "norm"); })
+      .Case([&](sharding::AllGatherStartOp start) {
+        emitAllGather(op, QueueKind::gather, placement.getPlace(start.getShard()), placement.getPlace(start.getFuture()));
+      })
+      .Case([&](sharding::ReduceScatterStartOp start) {
+        emitReduceScatter(op, placement.getPlace(start.getPartial()), placement.getPlace(start.getFuture()));
+      })
+      .Case([&](sharding::AllReduceStartOp start) {
+        Place target = placement.getPlace(start.getFuture()), own = target.ownRange(plan.getWorldSize());
+        emitReduceScatter(op, placement.getPlace(start.getPartial()), own);
+        emitAllGather(op, QueueKind::reduce, own, target);
+      })
+      .Case([&](func::ReturnOp end) { emitReturn(end); })
+      .Default([&](Operation *) { dispatch(op, placement.getKernel(op).name); });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets and collectives
+//===----------------------------------------------------------------------===//
+
+void SectionCommands::emit(sharding::PackOp pack) {
+  sharding::BucketOp bucket = plan.getBucket(pack.getType());
+  Place whole = placement.getPlace(pack.getResult());
+  int64_t elementBytes = getElementBytes(bucket.getElement()), end = 0;
+  SmallVector<Attribute> gaps;
+  auto addGap = [&](int64_t begin) {
+    if (begin == end)
+      return;
+    Place gap = whole;
+    gap.offset += end;
+    gap.bytes = begin - end;
+    gaps.push_back(plan.getSlice(gap));
+  };
+  for (auto [index, gradient] : llvm::enumerate(pack.getGradients())) {
+    auto slot = cast<sharding::SlotAttr>(bucket.getSlots()[index]);
+    addGap(slot.getOffset() * elementBytes);
+    end = slot.getOffset() * elementBytes + plan.getBytes(gradient.getType());
+    Place source = placement.getPlace(gradient), target = placement.getDestination(pack, index);
+    if (!(source == target))
+      copy(pack.getLoc(), source, target, "gradient '" + slot.getName() + "' cannot be computed in its bucket");
+  }
+  addGap(whole.bytes);
+  if (!gaps.empty()) {
+    plan::ZeroOp::create(builder, pack.getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), builder.getArrayAttr(gaps));
+    ++commands;
+  }
+}
+
+void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKind queue, Type element, const Place &source,
+                                     const Place &target, std::optional<Place> staging, int64_t wireBytes, StringRef label) {
+  auto collective = plan::CollectiveOp::create(
+      builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element, plan.getSlice(source),
+      plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(), sequences[static_cast<int>(queue)]++,
+      wireBytes, /*awaited_at=*/IntegerAttr(), label);
+  collectives.push_back({collective, op});
+  ++commands;
+}
+
+void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place &source, const Place &target) {
+  sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
+  emitCollective(op, CollectiveKind::all_gather, queue, bucket.getElement(), source, target, std::nullopt,
+                 source.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
+}
+
+void SectionCommands::emitReduceScatter(Operation *op, const Place &source, const Place &target) {
+  sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
+  Place staging = plan.getStaging(reduceScatterStagingBytes(target.bytes, plan.getWorldSize()), op->getLoc());
+  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, bucket.getElement(), source, target, staging,
+                 target.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
+}
+
+/// What a control sum is of, in the words of the reports.
+static std::string getControlLabel(sharding::ControlSumOp op, func::FuncOp function) {
+  if (auto argument = dyn_cast<BlockArgument>(op.getOperand()))
+    if (auto role = function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName))
+      return nn::stringifyRoleKind(role.getKind()).str();
+  Operation *producer = op.getOperand().getDefiningOp();
+  return producer ? producer->getName().stripDialect().str() : "sum";
+}
+
+void SectionCommands::emit(sharding::ControlSumOp op) {
+  Place source = placement.getPlace(op.getOperand());
+  Place staging = plan.getStaging(controlSumStagingBytes(source.bytes, plan.getWorldSize()), op.getLoc());
+  emitCollective(op, CollectiveKind::control_sum, QueueKind::reduce, cast<RankedTensorType>(op.getType()).getElementType(),
+                 source, placement.getPlace(op.getResult()), staging, source.bytes * (plan.getWorldSize() - 1),
+                 getControlLabel(op, function));
+}
+
+void SectionCommands::emitReturn(func::ReturnOp end) {
+  struct Pending {
+    Place source, target;
+    std::string reason;
+  };
+  SmallVector<Pending> pending;
+  for (auto [index, operand] : llvm::enumerate(end.getOperands())) {
+    Place source = placement.getPlace(operand), target = placement.getDestination(end, index);
+    if (source == target)
+      continue;
+    auto role = function.getResultAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+    std::string state = nn::stringifyRoleKind(role.getKind()).str();
+    if (!role.getName().empty())
+      state += " '" + role.getName().str() + "'";
+    pending.push_back({source, target, "the new " + state + " cannot be computed in its state"});
+  }
+  // A state that another copy overwrites is saved first.
+  for (Pending &one : pending) {
+    bool overwritten = llvm::any_of(pending, [&](const Pending &other) {
+      return &other != &one && other.target.overlaps(one.source, plan.getWorldSize());
+    });
+    if (!overwritten)
+      continue;
+    Place saved = placement.makePlace(one.source.bytes, ContentClass::activations, end, ".saved");
+    copy(end.getLoc(), one.source, saved, one.reason);
+    one.source = saved;
+  }
+  for (const Pending &one : pending)
+    copy(end.getLoc(), one.source, one.target, one.reason);
+}
+
+} // namespace zero::conversion
