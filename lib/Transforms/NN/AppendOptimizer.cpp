@@ -93,7 +93,7 @@ private:
   LogicalResult checkOptions() {
     ModuleOp module = getOperation();
     if (optimizer != "adamw" && optimizer != "adam" && optimizer != "sgd")
-      return module.emitError() << "unknown optimizer '" << optimizer << "'; expected adamw, adam or sgd";
+      return module.emitError() << "unknown optimizer '" << optimizer.getValue() << "'; expected adamw, adam or sgd";
     if (nesterov && (optimizer != "sgd" || momentum == 0.0))
       return module.emitError() << "nesterov needs the optimizer sgd with momentum; got " << optimizer
                                 << " with momentum " << llvm::formatv("{0}", double(momentum)).str();
@@ -101,7 +101,7 @@ private:
       return module.emitError() << "gradient-clipping is " << llvm::formatv("{0}", double(gradientClipping)).str()
                                 << ", expected 0 (off) or more";
     if (lossDivisor < 1)
-      return module.emitError() << "loss-divisor is " << lossDivisor << ", expected at least 1";
+      return module.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
     return success();
   }
 
@@ -137,10 +137,13 @@ private:
       if (!role || role.getKind() != RoleKind::Parameter)
         continue;
       Type gradientType = gradientTypes.lookup(role.getName());
-      if (gradientType != argument.getType())
-        return emitError(argument.getLoc())
-               << "parameter '" << role.getName() << "' has type " << argument.getType() << " but "
-               << (gradientType ? "its gradient has another" : "@micro returns no gradient for it");
+      if (gradientType != argument.getType()) {
+        InFlightDiagnostic error = emitError(argument.getLoc());
+        error << "parameter '" << role.getName() << "' has type " << argument.getType() << " but ";
+        if (gradientType)
+          return error << "its gradient has type " << gradientType;
+        return error << "@micro returns no gradient for it";
+      }
       signature.parameters.push_back({role.getName(), argument, gradientType});
     }
     if (signature.parameters.empty())

@@ -258,7 +258,7 @@ private:
     if (!function.getBody().hasOneBlock())
       return function.emitError() << "@forward has " << function.getBody().getBlocks().size() << " blocks, expected 1";
     if (lossDivisor < 1)
-      return function.emitError() << "loss-divisor is " << lossDivisor << ", expected at least 1";
+      return function.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
     return success();
   }
 };

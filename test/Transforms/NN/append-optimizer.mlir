@@ -1,0 +1,148 @@
+// RUN: split-file %s %t
+// RUN: zero-opt %t/micro.mlir --nn-append-optimizer=loss-divisor=4 | FileCheck %s --check-prefix=ADAMW
+// RUN: zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=adam gradient-clipping=0.5 weight-decay=0.1 learning-rate=0.01 beta1=0.8 beta2=0.9 epsilon=1e-6' | FileCheck %s --check-prefix=ADAM
+// RUN: zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=sgd' | FileCheck %s --check-prefix=SGD
+// RUN: zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=sgd momentum=0.9 nesterov=true' | FileCheck %s --check-prefix=MOMENTUM
+// RUN: zero-opt %t/refuses.mlir --split-input-file --verify-diagnostics --nn-append-optimizer
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=optimizer=lion 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=sgd nesterov=true' 2>&1 | FileCheck %s --check-prefix=NESTEROV
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=gradient-clipping=-1 2>&1 | FileCheck %s --check-prefix=CLIPPING
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=loss-divisor=0 2>&1 | FileCheck %s --check-prefix=DIVISOR
+
+// UNKNOWN:  error: unknown optimizer 'lion'; expected adamw, adam or sgd
+// NESTEROV: error: nesterov needs the optimizer sgd with momentum; got sgd with momentum 0
+// CLIPPING: error: gradient-clipping is -1.00, expected 0 (off) or more
+// DIVISOR:  error: loss-divisor is 0, expected at least 1
+
+// It leaves @micro alone.
+// ADAMW-LABEL: func.func @micro
+// ADAMW:         nn.output_loss
+// ADAMW-NEXT:    nn.constant
+// ADAMW-NEXT:    return
+
+// The factor is 4 x 1 position / count; without clipping it is the scale.
+// ADAMW-LABEL: func.func @update
+// ADAMW-SAME:    %[[P:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<parameter "p">}, %[[W:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<parameter "w">}
+// ADAMW-SAME:    %[[DP:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<gradient "p">}, %[[DW:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<gradient "w">}
+// ADAMW-SAME:    %[[MP:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<exp_avg "p">}, %[[MW:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<exp_avg "w">}
+// ADAMW-SAME:    %[[VP:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<exp_avg_sq "p">}, %[[VW:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<exp_avg_sq "w">}
+// ADAMW-SAME:    %[[SUM:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<loss_sum "">}, %[[COUNT:[a-z0-9]+]]: tensor<i64> {nn.role = #nn.role<label_count "">}
+// ADAMW-SAME:    %[[LR:[a-z0-9]+]]: tensor<f32> {nn.data = 1.000000e-03 : f64, nn.role = #nn.role<learning_rate "">}
+// ADAMW-SAME:    %[[C1:[a-z0-9]+]]: tensor<f32> {nn.data = 9.000000e-01 : f64, nn.role = #nn.role<bias_correction1 "">}
+// ADAMW-SAME:    %[[C2:[a-z0-9]+]]: tensor<f32> {nn.data = 0.99{{[0-9]*}} : f64, nn.role = #nn.role<bias_correction2 "">}
+// ADAMW-SAME:    -> (tensor<f32> {nn.role = #nn.role<parameter "p">}, tensor<2x3xf32> {nn.role = #nn.role<parameter "w">}, tensor<f32> {nn.role = #nn.role<exp_avg "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg "w">}, tensor<f32> {nn.role = #nn.role<exp_avg_sq "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg_sq "w">}, tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">})
+// ADAMW:         %[[POSITIONS:.*]] = nn.constant dense<4.000000e+00> : tensor<f32>
+// ADAMW:         %[[COUNTED:.*]] = nn.cast %[[COUNT]] : tensor<i64> to tensor<f32>
+// ADAMW:         %[[FACTOR:.*]] = nn.div %[[POSITIONS]], %[[COUNTED]]
+// ADAMW:         %[[RAW:.*]] = nn.global_norm %[[DP]], %[[DW]]
+// ADAMW:         %[[NORM:.*]] = nn.mul %[[RAW]], %[[FACTOR]]
+// ADAMW:         %[[LOSS:.*]] = nn.mul %[[SUM]], %[[FACTOR]]
+// ADAMW-NOT:     nn.min
+// ADAMW:         %[[NP:.*]], %[[NMP:.*]], %[[NVP:.*]] = nn.adam %[[P]], %[[DP]], %[[MP]], %[[VP]] scale %[[FACTOR]] lr %[[LR]] correction %[[C1]], %[[C2]]
+// ADAMW-SAME:      {beta1 = 9.000000e-01 : f64, beta2 = {{.*}} : f64, decoupled, epsilon = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64}
+// ADAMW:         %[[NW:.*]], %[[NMW:.*]], %[[NVW:.*]] = nn.adam %[[W]], %[[DW]], %[[MW]], %[[VW]]
+// ADAMW:         return %[[NP]], %[[NW]], %[[NMP]], %[[NMW]], %[[NVP]], %[[NVW]], %[[LOSS]], %[[NORM]]
+
+// Clipping: factor * min(1, 0.5 / (norm + 1e-6)).
+// ADAM-LABEL: func.func @update
+// ADAM-SAME:    nn.data = 1.000000e-02 : f64, nn.role = #nn.role<learning_rate "">
+// ADAM-SAME:    nn.data = 8.000000e-01 : f64, nn.role = #nn.role<bias_correction1 "">
+// ADAM-SAME:    nn.data = 9.000000e-01 : f64, nn.role = #nn.role<bias_correction2 "">
+// ADAM:         %[[FACTOR:.*]] = nn.div
+// ADAM:         %[[NORM:.*]] = nn.mul %{{.*}}, %[[FACTOR]]
+// ADAM:         %[[CLIP:.*]] = nn.constant dense<5.000000e-01> : tensor<f32>
+// ADAM:         %[[EPSILON:.*]] = nn.constant dense<9.99999997E-7> : tensor<f32>
+// ADAM:         %[[SAFE:.*]] = nn.add %[[NORM]], %[[EPSILON]]
+// ADAM:         %[[RATIO:.*]] = nn.div %[[CLIP]], %[[SAFE]]
+// ADAM:         %[[ONE:.*]] = nn.constant dense<1.000000e+00> : tensor<f32>
+// ADAM:         %[[MIN:.*]] = nn.min %[[RATIO]], %[[ONE]]
+// ADAM:         %[[SCALE:.*]] = nn.mul %[[FACTOR]], %[[MIN]]
+// ADAM:         nn.adam {{.*}} scale %[[SCALE]] {{.*}} {beta1 = 8.000000e-01 : f64, beta2 = 9.000000e-01 : f64, epsilon = {{.*}} : f64, weight_decay = 1.000000e-01 : f64}
+// ADAM:         return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NORM]]
+
+// SGD-LABEL: func.func @update
+// SGD-NOT:     momentum
+// SGD-NOT:     bias_correction
+// SGD:         %[[NP:.*]] = nn.sgd %arg0, %arg2 scale %{{.*}} lr %arg6 {momentum = 0.000000e+00 : f64, weight_decay = 0.000000e+00 : f64}
+// SGD:         %[[NW:.*]] = nn.sgd %arg1, %arg3
+// SGD:         return %[[NP]], %[[NW]], %{{.*}}, %{{.*}} : tensor<f32>, tensor<2x3xf32>, tensor<f32>, tensor<f32>
+
+// MOMENTUM-LABEL: func.func @update
+// MOMENTUM-SAME:    %[[BP:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<momentum "p">}, %[[BW:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<momentum "w">}
+// MOMENTUM:         %[[NP:.*]], %[[NBP:.*]] = nn.sgd %arg0, %arg2 momentum %[[BP]] {{.*}} {momentum = 9.000000e-01 : f64, nesterov, weight_decay = 0.000000e+00 : f64}
+// MOMENTUM:         %[[NW:.*]], %[[NBW:.*]] = nn.sgd %arg1, %arg3 momentum %[[BW]]
+// MOMENTUM:         return %[[NP]], %[[NW]], %[[NBP]], %[[NBW]], %{{.*}}, %{{.*}}
+
+//--- micro.mlir
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %w: tensor<2x3xf32> {nn.role = #nn.role<parameter "w">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<f32> {nn.role = #nn.role<gradient "p">}, tensor<2x3xf32> {nn.role = #nn.role<gradient "w">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  %seed = nn.constant dense<1.0> : tensor<f32>
+  return %sum, %count, %seed, %w : tensor<f32>, tensor<i64>, tensor<f32>, tensor<2x3xf32>
+}
+
+//--- refuses.mlir
+// expected-error @+1 {{module has no function @micro; run nn-build-backward first}}
+module {
+}
+
+// -----
+
+func.func @micro() {
+  return
+}
+// expected-error @+1 {{module has a function @update already}}
+func.func @update() {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result #0 of @micro has no role}}
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}) -> tensor<f32> {
+  return %p : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{@micro has no result with the role label_count}}
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}) -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}) {
+  return %p : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{label_count of @micro is not the result of a loss op with positions; run this pass before nn-decompose-composites}}
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %count = nn.constant dense<1> : tensor<i64>
+  return %p, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{parameter 'p' has type 'tensor<f32>' but @micro returns no gradient for it}}
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{parameter 'p' has type 'tensor<1xf32>' but its gradient has type 'tensor<f32>'}}
+func.func @micro(%p: tensor<1xf32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<f32> {nn.role = #nn.role<gradient "p">}) {
+  %sum, %count = nn.output_loss %p : tensor<1xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count, %sum : tensor<f32>, tensor<i64>, tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{@micro has no parameter to train}}
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<frozen "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}

@@ -1,0 +1,216 @@
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --nn-build-backward=loss-divisor=4 | FileCheck %s
+// RUN: not zero-opt %s --split-input-file --nn-build-backward=loss-divisor=0 2>&1 | FileCheck %s --check-prefix=DIVISOR
+
+// DIVISOR: error: loss-divisor is 0, expected at least 1
+
+// It does: loss and gradients in argument order, all scaled by 1 / (4 x 8 positions).
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME:    %[[X:.*]]: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %[[Y:.*]]: tensor<8xi64> {nn.role = #nn.role<label "y">}
+// CHECK-SAME:    %[[W:.*]]: tensor<10x4xf32> {nn.role = #nn.role<parameter "w">}, %[[B:.*]]: tensor<10xf32> {nn.role = #nn.role<parameter "b">}
+// CHECK-SAME:    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<10x4xf32> {nn.role = #nn.role<gradient "w">}, tensor<10xf32> {nn.role = #nn.role<gradient "b">})
+// CHECK:         %[[SUM:.*]], %[[COUNT:.*]], %[[LSE:.*]] = nn.cross_entropy
+// CHECK:         %[[SEED:.*]] = nn.constant dense<3.125000e-02> : tensor<f32>
+// CHECK:         %[[LOSS:.*]] = nn.mul %[[SUM]], %[[SEED]]
+// CHECK:         %[[DZ:.*]] = nn.mul {{.*}} : tensor<8x10xf32>
+// CHECK:         %[[DB:.*]] = nn.reduce sum %[[DZ]] axes [0]
+// CHECK:         %[[DW:.*]] = nn.matmul %[[DZ]], %[[X]] transpose_lhs
+// CHECK-NOT:     nn.matmul
+// CHECK:         return %[[LOSS]], %[[COUNT]], %[[DW]], %[[DB]]
+func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %y: tensor<8xi64> {nn.role = #nn.role<label "y">},
+                   %w: tensor<10x4xf32> {nn.role = #nn.role<parameter "w">}, %b: tensor<10xf32> {nn.role = #nn.role<parameter "b">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.matmul %x, %w transpose_rhs : tensor<8x4xf32>, tensor<10x4xf32> -> tensor<8x10xf32>
+  %1 = nn.broadcast %b dims [1] : tensor<10xf32> to tensor<8x10xf32>
+  %2 = nn.add %0, %1 : tensor<8x10xf32>
+  %sum, %count, %lse = nn.cross_entropy %2, %y : tensor<8x10xf32>, tensor<8xi64> -> tensor<f32>, tensor<i64>, tensor<8xf32>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// A tied parameter: the sum over its uses, the last use first.
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME:    %[[IDS:.*]]: tensor<6xi64> {nn.role = #nn.role<input "ids">}
+// CHECK:         %[[HEAD:.*]] = nn.matmul %{{.*}}, %{{.*}} transpose_lhs : tensor<6x10xf32>, tensor<6x4xf32> -> tensor<10x4xf32>
+// CHECK:         %[[EMBEDDING:.*]] = nn.scatter_add %{{.*}}[%[[IDS]]] axis 0 : tensor<6x4xf32>, tensor<6xi64> -> tensor<10x4xf32>
+// CHECK:         %[[TOTAL:.*]] = nn.add %[[HEAD]], %[[EMBEDDING]] : tensor<10x4xf32>
+// CHECK:         return %{{.*}}, %{{.*}}, %[[TOTAL]]
+func.func @forward(%ids: tensor<6xi64> {nn.role = #nn.role<input "ids">}, %y: tensor<6xi64> {nn.role = #nn.role<label "y">},
+                   %w: tensor<10x4xf32> {nn.role = #nn.role<parameter "wte">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.gather %w[%ids] axis 0 : tensor<10x4xf32>, tensor<6xi64> -> tensor<6x4xf32>
+  %1 = nn.matmul %0, %w transpose_rhs : tensor<6x4xf32>, tensor<10x4xf32> -> tensor<6x10xf32>
+  %sum, %count, %lse = nn.cross_entropy %1, %y : tensor<6x10xf32>, tensor<6xi64> -> tensor<f32>, tensor<i64>, tensor<6xf32>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// Each block's weight gradient stands beside its activation gradient.
+// CHECK-LABEL: func.func @micro
+// CHECK:         nn.mse_loss
+// CHECK:         %[[D1:.*]] = nn.matmul %[[DY:.*]], %{{.*}} transpose_rhs
+// CHECK-NEXT:    %[[DW2:.*]] = nn.matmul %[[T:.*]], %[[DY]] transpose_lhs
+// CHECK:         %[[DW1:.*]] = nn.matmul %{{.*}}, %{{.*}} transpose_lhs
+// CHECK-NEXT:    return %{{.*}}, %{{.*}}, %[[DW1]], %[[DW2]]
+func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %y: tensor<8x4xf32> {nn.role = #nn.role<label "y">},
+                   %w1: tensor<4x4xf32> {nn.role = #nn.role<parameter "w1">}, %w2: tensor<4x4xf32> {nn.role = #nn.role<parameter "w2">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.matmul %x, %w1 : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %1 = nn.tanh %0 : tensor<8x4xf32>
+  %2 = nn.matmul %1, %w2 : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %sum, %count = nn.mse_loss %2, %y : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// The seed has the loss's float type. Ops off the path stay as they are: `floor` of an input, `round` that nobody reads.
+// CHECK-LABEL: func.func @micro
+// CHECK:         nn.floor
+// CHECK:         nn.round
+// CHECK:         %[[SEED:.*]] = nn.constant dense<2.500000e-01> : tensor<f64>
+// CHECK:         %[[DP:.*]] = nn.mul %[[SEED]], %{{.*}} : tensor<f64>
+// CHECK:         return %{{.*}}, %{{.*}}, %[[DP]] : tensor<f64>, tensor<i64>, tensor<f64>
+func.func @forward(%x: tensor<f64> {nn.role = #nn.role<input "x">}, %p: tensor<f64> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f64> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.floor %x : tensor<f64>
+  %1 = nn.round %p : tensor<f64>
+  %2 = nn.mul %p, %0 : tensor<f64>
+  %sum, %count = nn.output_loss %2 : tensor<f64> -> tensor<f64>, tensor<i64>
+  return %sum, %count : tensor<f64>, tensor<i64>
+}
+
+// -----
+
+// It leaves alone what the loss does not depend on: zeros and one warning with all names.
+// CHECK-LABEL: func.func @micro
+// CHECK:         %[[U:.*]] = nn.constant dense<0.000000e+00> : tensor<3xf32>
+// CHECK:         %[[V:.*]] = nn.constant dense<> : tensor<0xf32>
+// CHECK:         return %{{.*}}, %{{.*}}, %{{.*}}, %[[U]], %[[V]]
+// expected-warning @+1 {{no gradient reaches, so zeros are their gradients: 'u', 'v'}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %u: tensor<3xf32> {nn.role = #nn.role<parameter "u">},
+                   %v: tensor<0xf32> {nn.role = #nn.role<parameter "v">}, %f: tensor<f32> {nn.role = #nn.role<frozen "f">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.mul %p, %f : tensor<f32>
+  %sum, %count = nn.output_loss %0 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// It refuses: all ops without a gradient at once.
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %q: tensor<f32> {nn.role = #nn.role<parameter "q">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  // expected-error @+1 {{'nn.floor' op has no gradient and stands between parameter 'p' and the loss}}
+  %0 = nn.floor %p : tensor<f32>
+  %1 = nn.mul %0, %q : tensor<f32>
+  // expected-error @+1 {{'nn.sign' op has no gradient and stands between parameter 'p' and the loss}}
+  %2 = nn.sign %1 : tensor<f32>
+  // expected-error @+1 {{'nn.ceil' op has no gradient and stands between parameter 'q' and the loss}}
+  %3 = nn.ceil %q : tensor<f32>
+  %4 = nn.add %2, %3 : tensor<f32>
+  %sum, %count = nn.output_loss %4 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+func.func @forward(%x: tensor<1x2x1x4xf32> {nn.role = #nn.role<input "x">}, %m: tensor<1x1x2x2xf32> {nn.role = #nn.role<parameter "bias">},
+                   %p: tensor<1x2x1x4xf32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  // expected-error @+1 {{'nn.attention' op has no gradient for its operand #3, which depends on parameter 'bias'}}
+  %0, %lse = nn.attention %p, %x, %x mask %m scale 5.0e-1 : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2x2xf32> -> tensor<1x2x1x4xf32>, tensor<1x1x2xf32>
+  %sum, %count = nn.mse_loss %0, %x : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{parameter 'k' has type 'tensor<i64>', which has no gradient; expected a tensor of floats}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %k: tensor<i64> {nn.role = #nn.role<parameter "k">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{@forward has no parameter: nothing to differentiate by}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<input "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{@forward has no result with the role label_count}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}) -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{result #1 of @forward is neither loss_sum nor label_count}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64>) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
+  %0 = nn.neg %sum : tensor<f32>
+  // expected-error @+1 {{loss_sum and label_count are not the results 0 and 1 of one loss op}}
+  return %0, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+func.func @forward(%x: tensor<0x3xf32> {nn.role = #nn.role<input "x">}, %p: tensor<0x3xf32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  // expected-error @+1 {{loss has 0 positions: there is no mean over them}}
+  %sum, %count = nn.mse_loss %p, %x : tensor<0x3xf32>, tensor<0x3xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+func.func @forward(%x: tensor<?x3xf32> {nn.role = #nn.role<input "x">}, %y: tensor<?x5xf32> {nn.role = #nn.role<label "y">}, %p: tensor<3x5xf32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.matmul %x, %p : tensor<?x3xf32>, tensor<3x5xf32> -> tensor<?x5xf32>
+  // expected-error @+1 {{has the type 'tensor<?x5xf32>' whose shape is not static; run nn-bind-batch first}}
+  %sum, %count = nn.mse_loss %0, %y : tensor<?x5xf32>, tensor<?x5xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// expected-error @+1 {{module has no function @forward to differentiate}}
+module {
+}
+
+// -----
+
+// expected-error @+1 {{module has @forward and @micro; it is differentiated already}}
+func.func @forward() {
+  return
+}
+// expected-note @+1 {{@micro is here}}
+func.func @micro() {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{@forward has 2 blocks, expected 1}}
+func.func @forward() {
+  return
+^unreachable:
+  return
+}
