@@ -151,6 +151,7 @@ def NN_ShapeOfOp : NN_Op<"shape_of", [Pure, NN_NoGradient]> {
   let arguments = (ins NN_Tensor:$operand);
   let results = (outs 1DTensorOf<[I64]>:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -159,6 +160,7 @@ def NN_BroadcastToOp : NN_Op<"broadcast_to", [Pure, NN_NoGradient]> {
   let arguments = (ins NN_Tensor:$operand, 1DTensorOf<[I64]>:$shape);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `shape` $shape `:` type($shape) `,` attr-dict `:` type($operand) `to` type($result)";
+  let hasVerifier = 1;
 }
 
 def NN_TransposeOp : NN_Op<"transpose", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {

@@ -41,6 +41,22 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
+LogicalResult ShapeOfOp::verify() {
+  return verifyShape(*this, "result", getType().getShape(), "the operand's dimensions give",
+                     {getOperand().getType().getRank()});
+}
+
+LogicalResult BroadcastToOp::verify() {
+  RankedTensorType operand = getOperand().getType(), result = getType();
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+    return failure();
+  int64_t entries = cast<RankedTensorType>(getShape().getType()).getDimSize(0);
+  int64_t rank = std::max(entries, operand.getRank());
+  if (!ShapedType::isDynamic(entries) && result.getRank() != rank)
+    return emitOpError() << "result has " << result.getRank() << " dimensions but operand and shape give " << rank;
+  return success();
+}
+
 LogicalResult TransposeOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
   int64_t rank = operand.getRank();

@@ -1,0 +1,69 @@
+// RUN: zero-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{argument #0 has nn.role "parameter", which is no #nn.role}}
+func.func @role_kind(%x: tensor<4xf32> {nn.role = "parameter"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has role learning_rate but 1 dimensions, not 0}}
+func.func @role_scalar(%x: tensor<1xf32> {nn.role = #nn.role<learning_rate "">}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result #0 has role loss_sum but 1 dimensions, not 0}}
+func.func @result_scalar(%x: tensor<1xf32>) -> (tensor<1xf32> {nn.role = #nn.role<loss_sum "">}) {
+  return %x : tensor<1xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.data but is neither a parameter nor frozen}}
+func.func @data_without_role(%x: tensor<1xf32> {nn.data = dense<1.0> : tensor<1xf32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 holds 16 bytes but nn.data names 15 of file 'w.onnx'}}
+func.func @data_length(%x: tensor<4xf32> {nn.role = #nn.role<parameter "w">, nn.data = #nn.external<"w.onnx", 0, 15, 7>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has type 'tensor<4xf32>' but its nn.data has 'tensor<5xf32>'}}
+func.func @data_type(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = dense<1.0> : tensor<5xf32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.data that is neither #nn.external nor elements}}
+func.func @data_kind(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = "w.onnx"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has unknown attribute 'nn.rol'}}
+func.func @argument_unknown(%x: tensor<4xf32> {nn.rol = #nn.role<frozen "w">}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result #0 has unknown attribute 'nn.data'}}
+func.func @result_unknown(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.data = dense<1.0> : tensor<4xf32>}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has attribute 'nn.role', which belongs on arguments and results of functions}}
+func.func @misplaced() attributes {nn.role = #nn.role<frozen "w">} {
+  return
+}
