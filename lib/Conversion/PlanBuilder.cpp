@@ -102,6 +102,19 @@ static int64_t getPaddingElements(sharding::BucketOp bucket) {
   return padding;
 }
 
+void PlanBuilder::describeBucket(unsigned index, Type type) {
+  if (auto future = dyn_cast<sharding::FutureType>(type))
+    type = future.getValue();
+  if (isa<RankedTensorType>(type))
+    return;
+  sharding::BucketOp bucket = getBucket(type);
+  storages[index].label = getLabel(bucket);
+  // Which rank's range holds how much padding is no property of the plan.
+  int64_t elementBytes = getElementBytes(bucket.getElement());
+  if (storages[index].bytes == static_cast<int64_t>(bucket.getElements()) * elementBytes)
+    storages[index].paddingBytes = getPaddingElements(bucket) * elementBytes;
+}
+
 LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Type type, DictionaryAttr attrs, Location loc) {
   std::string roleName = nn::stringifyRoleKind(role.getKind()).str();
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -125,16 +138,13 @@ LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Ty
     storage.label = role.getName().str();
   }
   if (bucket) {
-    int64_t elementBytes = getElementBytes(bucket.getElement());
-    storage.label = getLabel(bucket);
-    if (whole) {
-      storage.bytes = bucket.getElements() * elementBytes;
-      storage.paddingBytes = getPaddingElements(bucket) * elementBytes;
-    }
+    if (whole)
+      storage.bytes = bucket.getElements() * getElementBytes(bucket.getElement());
   }
   Place place;
   place.bytes = storage.bytes;
   place.storage = addStorage(std::move(storage));
+  describeBucket(place.storage, type);
   if (shard && whole)
     place = place.ownRange(worldSize);
   Attribute data = attrs ? attrs.get(nn::kDataAttrName) : Attribute();

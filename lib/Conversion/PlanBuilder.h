@@ -73,6 +73,8 @@ public:
 
   unsigned addStorage(Storage storage);
   const Storage &getStorage(unsigned index) const { return storages[index]; }
+  /// Gives the storage of a shard, full or partial bucket (or a future of one) its label and padding.
+  void describeBucket(unsigned storage, mlir::Type type);
   /// The state of that role and name, or null.
   const State *findState(nn::RoleAttr role) const;
   /// The state of the role on argument or result `index`, or null.

@@ -68,6 +68,14 @@ Place SectionPlacement::makePlace(int64_t bytes, ContentClass content, Operation
   return place;
 }
 
+Place SectionPlacement::makePlace(OpResult result, ContentClass content) {
+  Operation *op = result.getOwner();
+  std::string suffix = op->getNumResults() > 1 ? "." + std::to_string(result.getResultNumber()) : "";
+  Place place = makePlace(plan.getBytes(result.getType()), content, op, suffix);
+  plan.describeBucket(place.storage, result.getType());
+  return place;
+}
+
 Place SectionPlacement::getDestination(Operation *op, unsigned index) const {
   if (auto pack = dyn_cast<sharding::PackOp>(op)) {
     sharding::BucketOp bucket = plan.getBucket(pack.getResult().getType());
@@ -235,13 +243,13 @@ void SectionPlacement::placeBackwards() {
         .Case([&](sharding::PackOp pack) {
           unsigned root = values.lookup(pack.getResult()).root;
           if (!roots[root].place)
-            setPlace(root, makePlace(plan.getBytes(pack.getType()), ContentClass::buckets, pack));
+            setPlace(root, makePlace(cast<OpResult>(pack.getResult()), ContentClass::buckets));
           placeOperands(pack, pack.getResult());
         })
         .Case([&](nn::ConcatOp concat) {
           unsigned root = values.lookup(concat.getResult()).root;
           if (!roots[root].place)
-            setPlace(root, makePlace(plan.getBytes(concat.getType()), ContentClass::activations, concat));
+            setPlace(root, makePlace(cast<OpResult>(concat.getResult()), ContentClass::activations));
           placeOperands(concat, concat.getResult());
         })
         .Case([&](sharding::AllReduceStartOp start) {
@@ -296,8 +304,7 @@ void SectionPlacement::placeInOperandOrFresh(OpResult result) {
         return setPlace(root, place);
     }
   }
-  setPlace(root, makePlace(bytes, getFreshContent(op), op,
-                           op->getNumResults() > 1 ? "." + std::to_string(result.getResultNumber()) : ""));
+  setPlace(root, makePlace(result, getFreshContent(op)));
 }
 
 void SectionPlacement::placeForwards() {

@@ -43,6 +43,8 @@ public:
   Place getDestination(mlir::Operation *op, unsigned index) const;
   /// A fresh storage of this section.
   Place makePlace(int64_t bytes, plan::ContentClass content, mlir::Operation *op, llvm::StringRef suffix = "");
+  /// One for a result of `op`.
+  Place makePlace(mlir::OpResult result, plan::ContentClass content);
 
 private:
   struct View {
@@ -71,6 +73,7 @@ private:
   bool tryStridedView(mlir::Operation *op, llvm::ArrayRef<int64_t> operandSteps, int64_t elementOffset);
   bool usesReadStrided(mlir::Value value, Shape shape, llvm::ArrayRef<int64_t> strides) const;
   bool readsStrided(mlir::OpOperand &use, Shape shape, llvm::ArrayRef<int64_t> strides) const;
+  bool isFilledIn(nn::ConstantOp constant) const;
   void addUses(mlir::Operation *op, int index);
   mlir::LogicalResult makeKernel(mlir::Operation *op);
   Strides getViewStrides(mlir::Value value) const;

@@ -127,6 +127,16 @@ static bool isCollectiveStart(Operation *op) {
   return isa<sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp>(op);
 }
 
+/// Large splats are filled in by a command, and so are new values of a state.
+bool SectionPlacement::isFilledIn(nn::ConstantOp constant) const {
+  if (!constant.getValue().isSplat())
+    return false;
+  bool newState = llvm::any_of(constant->getUsers(), [&](Operation *user) {
+    return isa<func::ReturnOp>(user) || (isa<sharding::AccumulateOp>(user) && kind == SectionKind::First);
+  });
+  return newState || plan.getBytes(constant.getType()) > kLargestStoredSplatBytes;
+}
+
 LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
   auto wholeView = [&](Value result, Value operand) {
     addView(result, operand, 0, plan.getBytes(result.getType()));
@@ -180,8 +190,7 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
       return success();
   }
   if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
-    int64_t bytes = plan.getBytes(constant.getType());
-    if (!constant.getValue().isSplat() || bytes <= kLargestStoredSplatBytes) {
+    if (!isFilledIn(constant)) {
       unsigned root = addRoot(constant.getResult(), -1);
       roots[root].uses.push_back({static_cast<int>(indices.size()), static_cast<int>(indices.size())});
       setPlace(root, plan.getConstant(constant));

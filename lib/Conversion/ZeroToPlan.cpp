@@ -1,18 +1,108 @@
-//===- ZeroToPlan.cpp - zero-to-plan ---===//
+//===- ZeroToPlan.cpp - zero-to-plan --------------------------------------===//
+//
+//   func.func @micro(%x .. #nn.role<input "x">, %s .. #nn.role<parameter "b0">) -> (.. #nn.role<gradient "b0">) {
+//     %w = zero.view %s["w"]
+//     %g = nn.matmul %x, %x transpose_lhs
+//     %p = zero.pack @b0 (%g)
+//     return %p
+//   }
+//
+// becomes
+//
+//   plan.buffer @input.x in @device {..}  plan.buffer @parameter.b0 in @device {..}  plan.buffer @gradient.b0 in @device {..}
+//   plan.section @micro_first {
+//     plan.dispatch "matmul" on compute reads [@input.x ..] writes [#plan.slice<@gradient.b0, 0, 256>] ..
+//     plan.zero on compute [#plan.slice<@gradient.b0, 256, 256>] ..
+//   }
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Conversion/Passes.h"
+#include "SectionCommands.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using zero::nn::RoleKind;
 
 namespace zero {
 #define GEN_PASS_DEF_ZEROTOPLAN
 #include "zero/Conversion/Passes.h.inc"
 
+using namespace conversion;
+
 namespace {
+
 class ZeroToPlan : public impl::ZeroToPlanBase<ZeroToPlan> {
 public:
   using ZeroToPlanBase::ZeroToPlanBase;
   void runOnOperation() override {
-    getOperation().emitError("pass zero-to-plan is not written yet");
-    signalPassFailure();
+    if (failed(convert()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult convert() {
+    ModuleOp module = getOperation();
+    auto micro = module.lookupSymbol<func::FuncOp>("micro"), update = module.lookupSymbol<func::FuncOp>("update");
+    if (!micro || !update)
+      return module.emitError() << "module has no function @" << (micro ? "update" : "micro")
+                                << "; zero-to-plan takes a module of phase schedule";
+    PlanBuilder plan(module);
+    if (failed(plan.collectStates(micro, update)))
+      return failure();
+    bool accumulates = llvm::any_of(llvm::seq(micro.getNumArguments()), [&](unsigned index) {
+      auto role = micro.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+      return role.getKind() == RoleKind::Gradient || role.getKind() == RoleKind::LossSum || role.getKind() == RoleKind::LabelCount;
+    });
+    if (accumulates) {
+      if (failed(lower(plan, micro, SectionKind::First, "micro_first")) ||
+          failed(lower(plan, micro, SectionKind::Next, "micro_next")))
+        return failure();
+    } else if (failed(lower(plan, micro, SectionKind::Single, "micro_first"))) {
+      return failure();
+    }
+    if (failed(lower(plan, update, SectionKind::Single, "update")) || failed(plan.emitRecords(micro, update)))
+      return failure();
+    micro.erase();
+    update.erase();
+    module->setAttr("zero.phase", StringAttr::get(module.getContext(), "plan"));
+    return success();
+  }
+
+  LogicalResult lower(PlanBuilder &plan, func::FuncOp function, SectionKind kind, StringRef name) {
+    if (!function.getBody().hasOneBlock())
+      return function.emitError() << "@" << function.getSymName() << " has " << function.getBody().getBlocks().size()
+                                  << " blocks, a section is made of one";
+    SectionPlacement placement(plan, function, kind, name);
+    if (failed(placement.run()))
+      return failure();
+    if (failed(SectionCommands(plan, placement, function, name).run()))
+      return failure();
+    if (name == "update")
+      return addStepResults(plan, placement, function);
+    return success();
+  }
+
+  /// The loss, the norm and the number of counted labels over all ranks.
+  LogicalResult addStepResults(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp update) {
+    for (unsigned index = 0; index < update.getNumResults(); ++index) {
+      const State &state = *plan.findResultState(update, index);
+      if (state.role.getKind() == RoleKind::Loss || state.role.getKind() == RoleKind::GradNorm)
+        plan.addStepResult(nn::stringifyRoleKind(state.role.getKind()), cast<RankedTensorType>(state.type).getElementType(),
+                           state.place, state.loc);
+    }
+    for (BlockArgument argument : update.getArguments()) {
+      const State &state = *plan.findArgumentState(update, argument.getArgNumber());
+      if (state.role.getKind() != RoleKind::LabelCount)
+        continue;
+      for (Operation *user : argument.getUsers())
+        if (isa<sharding::ControlSumOp>(user) && !(placement.getPlace(user->getResult(0)) == state.place))
+          return user->emitError("the labels of all ranks are counted elsewhere than in their state: the rank's own count is "
+                                 "read later");
+      plan.addStepResult("label_count", cast<RankedTensorType>(state.type).getElementType(), state.place, state.loc);
+    }
+    return success();
   }
 };
+
 } // namespace
 } // namespace zero
