@@ -1,0 +1,127 @@
+"""The sets of runs that golden.py makes.
+
+By default at most 60 runs of gpt2 and over MPI together: covering arrays, in which every pair of values of two factors occurs.
+With --full every combination.
+"""
+import dataclasses
+import itertools
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One run. `bucket`, `reduce_at`, `micro_batch`: None leaves them to the defaults and the golden's global batch."""
+    model: str
+    variant: str = "base"
+    ranks: int = 1
+    stage: int = 0
+    prefetch: bool = False
+    comm: str = "loopback"
+    bucket: int | None = None
+    reduce_at: str | None = None
+    micro_batch: int | None = None
+
+    def __str__(self):
+        text = f"{self.model} {self.variant} ranks={self.ranks} stage={self.stage} {self.comm}"
+        text += " prefetch" if self.prefetch else ""
+        for name in ("bucket", "reduce_at", "micro_batch"):
+            if getattr(self, name) is not None:
+                text += f" {name}={getattr(self, name)}"
+        return text
+
+
+FACTORS = {
+    "variant": ("base", "clip", "accumulate", "sgd"),
+    "ranks": (1, 2, 4),
+    "stage": (0, 1, 2, 3),
+    "prefetch": (False, True),
+}
+COMMS = ("loopback", "mpi")
+BUCKETS = (None, 1000, 100000, 500000000)
+
+
+def every(factors):
+    """All combinations, as dictionaries."""
+    return [dict(zip(factors, values)) for values in itertools.product(*factors.values())]
+
+
+def pairwise(factors):
+    """Few combinations in which every pair of values of two factors occurs: greedily the one with most uncovered pairs."""
+
+    def pairs(row):
+        return {(a, row[a], b, row[b]) for a, b in itertools.combinations(factors, 2)}
+
+    rows = every(factors)
+    uncovered = set().union(*(pairs(row) for row in rows))
+    chosen = []
+    while uncovered:
+        best = max(rows, key=lambda row: len(pairs(row) & uncovered))
+        chosen.append(best)
+        uncovered -= pairs(best)
+    return chosen
+
+
+def run_all(driver, model, rows):
+    """Runs each row against its golden and all of them against each other."""
+    results = []
+    for row in rows:
+        case = Case(model, **row)
+        results.append((case, driver.attempt(case)))
+    driver.check_same_bits(results)
+
+
+def mlp_loopback(driver, full):
+    """mlp over loopback, always whole."""
+    run_all(driver, "mlp", every(FACTORS))
+
+
+def mlp_mpi(driver, full):
+    rows = every(FACTORS) if full else pairwise(FACTORS)
+    run_all(driver, "mlp", [row | {"comm": "mpi"} for row in rows])
+
+
+def gpt2(driver, full):
+    factors = FACTORS | {"comm": COMMS}
+    run_all(driver, "gpt2", every(factors) if full else pairwise(factors))
+
+
+def same_bits_mlp(driver, full):
+    """Every stage, prefetch and bucket size, with clipping on; for accumulation both times of the reduction."""
+    factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "bucket": BUCKETS}
+    for ranks in (2, 4):
+        run_all(driver, "mlp", [row | {"variant": "clip", "ranks": ranks} for row in every(factors)])
+    rows = [{"stage": stage} for stage in FACTORS["stage"]]
+    rows += [{"stage": stage, "reduce_at": "micro_batch"} for stage in (0, 1)]
+    run_all(driver, "mlp", [row | {"variant": "accumulate", "ranks": 2} for row in rows])
+
+
+def same_bits_gpt2(driver, full):
+    """The same for gpt2, channels included."""
+    factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "bucket": BUCKETS, "comm": COMMS}
+    for ranks in (2, 4) if full else (2,):
+        rows = every(factors) if full else pairwise(factors)
+        run_all(driver, "gpt2", [row | {"variant": "clip", "ranks": ranks} for row in rows])
+
+
+def three_ranks(driver, full):
+    """Odd counts: mlp against its golden (12 = 3 x 4); gpt2 with micro-batch 2 against one rank with micro-batch 6."""
+    run_all(driver, "mlp", [row | {"ranks": 3} for row in every(FACTORS | {"ranks": (3,)})])
+    reference = driver.attempt(Case("gpt2", micro_batch=6), lambda case, result: "the reference of the next")
+    if reference is None:
+        return
+    results = []
+    stages = [(s, p, c) for s in (0, 1, 2, 3) for p in (False, True) for c in COMMS] if full else \
+        [(0, False, "loopback"), (2, False, "mpi"), (3, True, "loopback")]
+    for stage, prefetch, comm in stages:
+        case = Case("gpt2", ranks=3, micro_batch=2, stage=stage, prefetch=prefetch, comm=comm)
+        results.append((case, driver.attempt(case, lambda _, result: driver.compare_with_run(result, reference))))
+    driver.check_same_bits(results)
+
+
+SUITES = {
+    "mlp-loopback": mlp_loopback,
+    "mlp-mpi": mlp_mpi,
+    "gpt2": gpt2,
+    "same-bits-mlp": same_bits_mlp,
+    "same-bits-gpt2": same_bits_gpt2,
+    "three-ranks": three_ranks,
+}
