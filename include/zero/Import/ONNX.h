@@ -1,0 +1,49 @@
+//===- ONNX.h - From an ONNX model to a module of phase `import` ----------===//
+#ifndef ZERO_IMPORT_ONNX_H
+#define ZERO_IMPORT_ONNX_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+#include <string>
+
+namespace zero {
+
+/// What the model's training loss is.
+struct LossSpec {
+  enum class Kind { CrossEntropy, MeanSquaredError, Output };
+  Kind kind = Kind::CrossEntropy;
+  /// The graph output that the loss reads; empty: the only float output.
+  std::string output;
+
+  /// Parses `cross-entropy[:OUTPUT]`, `mse[:OUTPUT]` or `output[:NAME]`.
+  static std::optional<LossSpec> parse(llvm::StringRef text);
+};
+
+struct ImportOptions {
+  LossSpec loss;
+  /// The labels' name in the data; empty only for a loss that is an output.
+  std::string labels;
+  /// Which dimension of the output holds the classes: 1, or the last when absent.
+  std::optional<int64_t> classAxis;
+  /// Sizes of symbolic dimensions by name.
+  llvm::StringMap<int64_t> dims;
+  /// Regular expressions over whole initializer names; empty: none. Freezing wins.
+  std::string trainRegex, freezeRegex;
+  /// Paths of weights are written relative to this folder: that of the module's file. Empty: the current folder.
+  std::string baseFolder;
+  /// Where weights go that the model does not store as raw bytes; written only if there are any. Empty: such weights
+  /// become dense resources of the module.
+  std::string sideFile;
+};
+
+/// Reads the model and builds `@forward(inputs, labels, parameters, frozen) -> (loss_sum, count)`. The first dimension
+/// of every input stays symbolic unless the model fixes it. A mistake of the user's is a diagnostic that names the ONNX
+/// node; excluded, frozen and unused weights are remarks.
+mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext *context);
+
+} // namespace zero
+
+#endif

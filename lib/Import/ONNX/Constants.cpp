@@ -1,0 +1,128 @@
+//===- Constants.cpp - Operators that make tensors out of nothing ---------===//
+#include "OperatorTable.h"
+#include "Weights.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+namespace {
+
+LogicalResult buildConstant(NodeContext &node) {
+  if (node.node->attribute_size() != 1)
+    return node.error() << "has " << node.node->attribute_size() << " attributes where one gives the value";
+  const onnx::AttributeProto &value = node.node->attribute(0);
+  StringRef name = value.name();
+  if (name == "value_int")
+    return node.set(node.integers({value.i()}, /*scalar=*/true));
+  if (name == "value_ints")
+    return node.set(node.integers(SmallVector<int64_t>(value.ints().begin(), value.ints().end())));
+  if (name == "value_float")
+    return node.set(node.splat(value.f(), node.builder.getF32Type()));
+  if (name == "value_floats") {
+    auto type = RankedTensorType::get({static_cast<int64_t>(value.floats_size())}, node.builder.getF32Type());
+    return node.set(node.constant(DenseElementsAttr::get(type, ArrayRef<float>(value.floats().data(), value.floats_size()))));
+  }
+  if (name == "value") {
+    FailureOr<Tensor> tensor = node.stored(value.t(), node.node->output(0));
+    return failed(tensor) ? failure() : node.set(std::move(*tensor));
+  }
+  return node.error() << "attribute '" << name << "' is not supported";
+}
+
+/// One number in a shape given by a 1-d tensor.
+FailureOr<Tensor> fill(NodeContext &node, const Tensor &number, const Tensor &shape) {
+  if (shape.rank() != 1 || !shape.shape[0].isStatic())
+    return node.error() << "needs a shape of known rank, not " << shape.type();
+  Dims result;
+  if (shape.contents)
+    result = *shape.contents;
+  else
+    for (int64_t i = 0; i < shape.shape[0].value(); ++i)
+      result.push_back(node.freshDim());
+  return node.broadcastTo(number, std::move(result), [&] { return shape; });
+}
+
+LogicalResult buildConstantOfShape(NodeContext &node) {
+  FailureOr<Tensor> shape = node.input(0);
+  if (failed(shape))
+    return failure();
+  Tensor number = node.splat(0, node.builder.getF32Type());
+  if (const onnx::AttributeProto *value = node.attribute("value")) {
+    FailureOr<Tensor> stored = node.stored(value->t(), node.node->output(0));
+    if (failed(stored))
+      return failure();
+    if (elementCount(value->t()) != 1)
+      return node.error() << "attribute 'value' needs one element, not " << stored->type();
+    number = node.reshape(*stored, {});
+  }
+  FailureOr<Tensor> result = fill(node, number, *shape);
+  if (failed(result))
+    return failure();
+  if (shape->contents && result->rank() == 1 && number.contents && result->shape[0].isStatic())
+    result->contents = Dims(result->shape[0].value(), number.contents->front());
+  return node.set(std::move(*result));
+}
+
+/// start, start + delta, ... below limit. A length that is known only with the batch is counted by a running sum of ones.
+LogicalResult buildRange(NodeContext &node) {
+  FailureOr<Tensor> start = node.input(0), limit = node.input(1), delta = node.input(2);
+  if (failed(start) || failed(limit) || failed(delta))
+    return failure();
+  Type element = start->elementType();
+  bool isInteger = element.isSignlessInteger(64) || element.isSignlessInteger(32) || element.isSignlessInteger(16);
+  auto number = [&](const Tensor &tensor) -> std::optional<Dim> {
+    if (tensor.contents && tensor.contents->size() == 1)
+      return tensor.contents->front();
+    std::optional<double> constant = node.scalarConstant(tensor);
+    if (constant && *constant == std::floor(*constant) && std::abs(*constant) < 9e15)
+      return Dim(static_cast<int64_t>(*constant));
+    return std::nullopt;
+  };
+  std::optional<Dim> first = number(*start), last = number(*limit), step = number(*delta), length;
+  if (first && last && step && step->isStatic() && step->value() != 0) {
+    if (first->isStatic() && last->isStatic()) {
+      int64_t distance = last->value() - first->value(), by = step->value();
+      length = Dim(std::max<int64_t>(0, (distance + by + (by > 0 ? -1 : 1)) / by));
+    } else if (step->is(1)) {
+      length = Dim::subtract(*last, *first);
+    }
+  }
+  Tensor index;
+  if (length && length->isStatic()) {
+    index = node.make<nn::IotaOp>({*length}, element, 0);
+  } else if (isInteger && step && step->is(1)) {
+    Tensor count = length && first->is(0) ? *limit : node.binary<nn::SubOp>(*limit, *start);
+    Tensor shape = node.reshape(node.cast(count, node.builder.getI64Type()), {Dim(1)});
+    Tensor ones = node.make<nn::BroadcastToOp>({length.value_or(node.freshDim())}, element,
+                                               node.splat(1, element).value, shape.value);
+    index = node.make<nn::CumSumOp>(ones.shape, element, ones.value, 0, /*exclusive=*/true, /*reverse=*/false);
+  } else {
+    return node.error() << "start, limit and delta must be constant, or integers with delta 1";
+  }
+  auto along = [&](const Tensor &scalar) {
+    return node.broadcastTo(node.reshape(scalar, {}), index.shape, [&] { return node.shapeOf(index); });
+  };
+  Tensor result = index;
+  if (!step || !step->is(1))
+    result = node.binary<nn::MulOp>(result, along(*delta));
+  if (!first || !first->is(0))
+    result = node.binary<nn::AddOp>(result, along(*start));
+  constexpr int64_t kSmall = 8; // a list of axes or sizes, say; longer ones are positions and stay in closed form
+  if (length && length->isStatic() && length->value() <= kSmall && first->isStatic() && isInteger) {
+    result.contents.emplace();
+    for (int64_t i = 0; i < length->value(); ++i)
+      result.contents->push_back(Dim(first->value() + i * step->value()));
+  }
+  return node.set(std::move(result));
+}
+
+constexpr OperatorRow rows[] = {
+    {"Constant", 1, kNewestOpset, buildConstant},
+    {"ConstantOfShape", 9, kNewestOpset, buildConstantOfShape},
+    {"Range", 11, kNewestOpset, buildRange},
+};
+
+} // namespace
+
+ArrayRef<OperatorRow> zero::onnx_import::constantOperators() { return rows; }

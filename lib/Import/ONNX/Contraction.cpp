@@ -1,0 +1,117 @@
+//===- Contraction.cpp - Matrix products ----------------------------------===//
+#include "OperatorTable.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+namespace {
+
+/// Both operands have the same rank (at least 2) and the same batch dimensions.
+Tensor matmul(NodeContext &node, const Tensor &lhs, const Tensor &rhs, bool transposeLhs = false, bool transposeRhs = false) {
+  int64_t rank = lhs.rank();
+  Dims shape(ArrayRef(lhs.shape).drop_back(2));
+  shape.push_back(lhs.shape[transposeLhs ? rank - 1 : rank - 2]);
+  shape.push_back(rhs.shape[transposeRhs ? rank - 2 : rank - 1]);
+  return node.make<nn::MatmulOp>(std::move(shape), lhs.elementType(), lhs.value, rhs.value, transposeLhs, transposeRhs);
+}
+
+LogicalResult checkInner(NodeContext &node, const Tensor &lhs, const Tensor &rhs, const Dim &left, const Dim &right) {
+  if (lhs.elementType() != rhs.elementType() || !isa<FloatType>(lhs.elementType()))
+    return node.error() << "needs floats of one type, not " << lhs.type() << " and " << rhs.type();
+  if (left.isStatic() && right.isStatic() && left != right)
+    return node.error() << "inner dimensions differ: " << left.value() << " of " << lhs.type() << " and " << right.value()
+                        << " of " << rhs.type();
+  return success();
+}
+
+Tensor scaled(NodeContext &node, const Tensor &x, double factor) {
+  if (factor == 1)
+    return x;
+  Tensor number = node.broadcastTo(node.splat(factor, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
+  return node.binary<nn::MulOp>(x, number);
+}
+
+/// alpha * A' B' + beta * C
+LogicalResult buildGemm(NodeContext &node) {
+  FailureOr<Tensor> a = node.input(0), b = node.input(1);
+  if (failed(a) || failed(b))
+    return failure();
+  if (a->rank() != 2 || b->rank() != 2)
+    return node.error() << "needs matrices, not " << a->type() << " and " << b->type();
+  bool transA = node.intAttribute("transA", 0), transB = node.intAttribute("transB", 0);
+  if (failed(checkInner(node, *a, *b, a->shape[transA ? 0 : 1], b->shape[transB ? 1 : 0])))
+    return failure();
+  Tensor product = scaled(node, matmul(node, *a, *b, transA, transB), node.floatAttribute("alpha", 1));
+  double beta = node.floatAttribute("beta", 1);
+  if (!node.has(2) || beta == 0)
+    return node.set(std::move(product));
+  FailureOr<Tensor> c = node.input(2);
+  if (failed(c))
+    return failure();
+  FailureOr<Dims> fits = node.broadcastShape(product.shape, c->shape);
+  if (c->rank() > 2 || failed(fits) || *fits != product.shape)
+    return node.error() << "C of type " << c->type() << " does not fit the product of type " << product.type();
+  Tensor addend = scaled(node, node.broadcastTo(*c, product.shape, [&] { return node.shapeOf(product); }), beta);
+  return node.set(node.binary<nn::AddOp>(product, addend));
+}
+
+/// x with its batch dimensions repeated to `batch`; `other` is the second operand, which may be what says them.
+Tensor broadcastBatch(NodeContext &node, const Tensor &x, const Dims &batch, const Tensor &other) {
+  Dims shape = batch;
+  shape.append(x.shape.end() - 2, x.shape.end());
+  return node.broadcastTo(x, std::move(shape), [&] {
+    int64_t otherBatch = other.rank() - 2;
+    Tensor outer = node.slice(node.shapeOf(other), {0}, {1}, {Dim(otherBatch)});
+    Tensor inner = node.slice(node.shapeOf(x), {x.rank() - 2}, {1}, {Dim(2)});
+    return node.concat({outer, inner}, 0);
+  });
+}
+
+/// NumPy's matmul: vectors are matrices for the product's time, batch dimensions broadcast.
+LogicalResult buildMatMul(NodeContext &node) {
+  FailureOr<Tensor> a = node.input(0), b = node.input(1);
+  if (failed(a) || failed(b))
+    return failure();
+  if (a->rank() == 0 || b->rank() == 0)
+    return node.error() << "needs at least vectors, not " << a->type() << " and " << b->type();
+  Tensor lhs = *a, rhs = *b;
+  if (a->rank() == 1)
+    lhs = node.reshape(lhs, {Dim(1), lhs.shape[0]});
+  if (b->rank() == 1)
+    rhs = node.reshape(rhs, {rhs.shape[0], Dim(1)});
+  if (failed(checkInner(node, lhs, rhs, lhs.shape.back(), rhs.shape[rhs.rank() - 2])))
+    return failure();
+
+  Tensor product;
+  Dims shape;
+  if (rhs.rank() == 2) {
+    // One weight for all rows: a single matrix product.
+    shape = Dims(ArrayRef(lhs.shape).drop_back());
+    Tensor rows = node.reshape(lhs, {node.extent(lhs, 0, lhs.rank() - 1), lhs.shape.back()});
+    product = matmul(node, rows, rhs);
+    shape.push_back(rhs.shape.back());
+    product = node.reshape(product, shape, {lhs});
+  } else {
+    FailureOr<Dims> batch = node.broadcastShape(ArrayRef(lhs.shape).drop_back(2), ArrayRef(rhs.shape).drop_back(2));
+    if (failed(batch))
+      return node.error() << "batch dimensions of " << lhs.type() << " and " << rhs.type() << " do not fit";
+    Tensor left = broadcastBatch(node, lhs, *batch, rhs), right = broadcastBatch(node, rhs, *batch, lhs);
+    product = matmul(node, left, right);
+    shape = product.shape;
+  }
+  if (a->rank() == 1)
+    shape.erase(shape.end() - 2);
+  if (b->rank() == 1)
+    shape.pop_back();
+  return node.set(node.reshape(product, std::move(shape), {product, lhs, rhs}));
+}
+
+constexpr OperatorRow rows[] = {
+    {"Gemm", 7, kNewestOpset, buildGemm},
+    {"MatMul", 1, kNewestOpset, buildMatMul},
+};
+
+} // namespace
+
+ArrayRef<OperatorRow> zero::onnx_import::contractionOperators() { return rows; }

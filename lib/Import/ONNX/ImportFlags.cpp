@@ -1,0 +1,69 @@
+//===- ImportFlags.cpp - The importer's flags -----------------------------===//
+#include "zero/Import/ImportFlags.h"
+
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace zero;
+namespace cl = llvm::cl;
+
+ImportFlags::ImportFlags(cl::OptionCategory &category)
+    : loss("loss", cl::value_desc("cross-entropy[:OUTPUT]|mse[:OUTPUT]|output[:NAME]"),
+           cl::desc("What training minimises; OUTPUT is the model's only float output unless named"), cl::cat(category)),
+      labels("labels", cl::value_desc("NAME"), cl::desc("The labels' name in the data"), cl::cat(category)),
+      train("train", cl::value_desc("REGEX"), cl::desc("Also train the weights whose whole name matches"), cl::cat(category)),
+      freeze("freeze", cl::value_desc("REGEX"), cl::desc("Do not train the weights whose whole name matches; wins over --train"),
+             cl::cat(category)),
+      classAxis("class-axis", cl::value_desc("AXIS"),
+                cl::desc("The output's dimension that holds the classes: 1; the last when not given"), cl::cat(category)),
+      dims("dim", cl::value_desc("NAME=VALUE"), cl::desc("The size of a symbolic dimension (repeatable)"), cl::cat(category)) {}
+
+llvm::StringRef ImportFlags::firstGiven() const {
+  // addressof: a list's own operator& is that of its storage.
+  const cl::Option *flags[] = {&loss, &labels, &train, &freeze, &classAxis, std::addressof(dims)};
+  for (const cl::Option *flag : flags)
+    if (flag->getNumOccurrences())
+      return flag->ArgStr;
+  return "";
+}
+
+std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const {
+  auto wrong = [&](const llvm::Twine &text) {
+    llvm::WithColor::error(llvm::errs(), toolName) << text << '\n';
+    return std::nullopt;
+  };
+  ImportOptions options;
+  if (loss.getNumOccurrences() == 0)
+    return wrong("--loss is needed: cross-entropy[:OUTPUT], mse[:OUTPUT] or output[:NAME]");
+  std::optional<LossSpec> spec = LossSpec::parse(loss);
+  if (!spec)
+    return wrong("--loss=" + loss + " is none of cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME]");
+  options.loss = *spec;
+  options.labels = labels;
+  if (labels.empty() && spec->kind != LossSpec::Kind::Output)
+    return wrong("--loss=" + loss + " needs --labels=NAME");
+  if (classAxis.getNumOccurrences()) {
+    if (classAxis != 1)
+      return wrong("--class-axis=" + llvm::Twine(classAxis) + " is not 1; classes are last without the flag");
+    if (spec->kind != LossSpec::Kind::CrossEntropy)
+      return wrong("--class-axis is for --loss=cross-entropy, not --loss=" + loss);
+    options.classAxis = 1;
+  }
+  for (llvm::StringRef dim : dims) {
+    auto [name, value] = dim.rsplit('=');
+    int64_t size = 0;
+    if (name.empty() || value.getAsInteger(10, size) || size < 1)
+      return wrong("--dim=" + dim + " is not NAME=VALUE with a size of 1 or more");
+    if (!options.dims.try_emplace(name, size).second)
+      return wrong("--dim gives '" + name + "' twice");
+  }
+  for (const cl::opt<std::string> *regex : {&train, &freeze}) {
+    std::string problem;
+    if (regex->getNumOccurrences() && !llvm::Regex("^(" + *regex + ")$").isValid(problem))
+      return wrong("--" + regex->ArgStr + "=" + *regex + " is not a regular expression: " + problem);
+  }
+  options.trainRegex = train;
+  options.freezeRegex = freeze;
+  return options;
+}

@@ -1,0 +1,398 @@
+//===- Importer.cpp - From the parsed model to @forward -------------------===//
+#include "Graph.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+/// Tensors up to this many elements are written into the module (not floats: those are weights unless they are one number).
+static constexpr int64_t kInlineElements = 256;
+
+Importer::Importer(Model &model, const ImportOptions &options, MLIRContext *context)
+    : model(model), options(options), weights(model, options), rules(model, options), context(context),
+      location(NameLoc::get(StringAttr::get(context, model.path()))), node(context) {
+  node.opset = model.opset();
+  node.importer = this;
+  node.location = location;
+  batch = node.freshDim();
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    initializers.emplace(tensor.name(), &tensor);
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!initializers.count(input.name()))
+      inputs[input.name()] = &input;
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  if (model.graph().sparse_initializer_size()) {
+    emitError(location) << "sparse initializers are not supported; the first is '"
+                        << model.graph().sparse_initializer(0).values().name() << "'";
+    return nullptr;
+  }
+  if (failed(rules.check(location)) || failed(findLossOutput()))
+    return nullptr;
+  findNeeded();
+  if (failed(checkOperators()))
+    return nullptr;
+
+  module = ModuleOp::create(location);
+  node.builder.setInsertionPointToStart(module->getBody());
+  function = func::FuncOp::create(node.builder, location, "forward", node.builder.getFunctionType({}, {}));
+  node.builder.setInsertionPointToStart(function.addEntryBlock());
+  if (failed(addInputs()))
+    return nullptr;
+  for (const onnx::NodeProto &proto : model.graph().node())
+    if (neededNodes.contains(&proto) && failed(importNode(proto)))
+      return nullptr;
+  node.node = nullptr;
+  node.location = location;
+  if (failed(addLoss()) || failed(finish()))
+    return nullptr;
+  return std::move(module);
+}
+
+/// The output that the loss reads: the one named, or the only float one.
+LogicalResult Importer::findLossOutput() {
+  SmallVector<std::string> floats, all;
+  for (const onnx::ValueInfoProto &output : model.graph().output()) {
+    all.push_back("'" + output.name() + "'");
+    int type = output.type().tensor_type().elem_type();
+    if (type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
+        type == onnx::TensorProto::BFLOAT16)
+      floats.push_back(output.name());
+  }
+  if (!options.loss.output.empty()) {
+    lossOutput = options.loss.output;
+    if (!llvm::is_contained(all, "'" + lossOutput + "'"))
+      return emitError(location) << "the model has no output '" << lossOutput << "'; its outputs are "
+                                 << llvm::join(all, ", ");
+    return success();
+  }
+  if (floats.size() != 1)
+    return emitError(location) << "the model has " << floats.size() << " float outputs among " << llvm::join(all, ", ")
+                               << "; name the loss's as in --loss=cross-entropy:OUTPUT";
+  lossOutput = floats.front();
+  return success();
+}
+
+/// What the loss depends on, backwards from its output; the rest of the graph is not looked at.
+void Importer::findNeeded() {
+  neededValues.insert(lossOutput);
+  auto &nodes = model.graph().node();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    if (llvm::none_of(it->output(), [&](const std::string &name) { return neededValues.contains(name); }))
+      continue;
+    neededNodes.insert(&*it);
+    for (const std::string &name : it->input())
+      neededValues.insert(name);
+  }
+}
+
+/// Refuses every operator that is not supported, all at once.
+LogicalResult Importer::checkOperators() {
+  struct Refusal {
+    SmallVector<std::string> nodes;
+    const OperatorRow *row;
+    int64_t version;
+  };
+  llvm::MapVector<StringRef, Refusal, std::map<StringRef, unsigned>> refusals;
+  std::map<std::string, std::string> names; // keeps the keys alive
+  for (const onnx::NodeProto &proto : model.graph().node()) {
+    if (!neededNodes.contains(&proto))
+      continue;
+    StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
+    int64_t version = model.opset();
+    for (const onnx::OperatorSetIdProto &opset : model.proto().opset_import())
+      if (!domain.empty() && opset.domain() == proto.domain())
+        version = opset.version();
+    const OperatorRow *row = findOperator(domain, proto.op_type());
+    bool isFunction = llvm::any_of(model.proto().functions(), [&](const onnx::FunctionProto &function) {
+      return function.name() == proto.op_type() && function.domain() == proto.domain();
+    });
+    if (row && !isFunction && version >= row->first && version <= row->last)
+      continue;
+    std::string full = (domain.empty() ? "" : domain.str() + ".") + proto.op_type();
+    auto key = names.try_emplace(full, full).first;
+    Refusal &refusal = refusals[key->second];
+    refusal.row = isFunction ? nullptr : row;
+    refusal.version = version;
+    refusal.nodes.push_back("'" + proto.name() + "'");
+  }
+  if (refusals.empty())
+    return success();
+  InFlightDiagnostic diagnostic = emitError(location) << "the model has " << refusals.size()
+                                                      << (refusals.size() == 1 ? " operator" : " operators")
+                                                      << " that cannot be imported";
+  for (auto &[name, refusal] : refusals) {
+    Diagnostic &note = diagnostic.attachNote();
+    note << "operator '" << name << "' (opset " << refusal.version << ") ";
+    if (refusal.row)
+      note << "is supported from opset " << refusal.row->first << " to " << refusal.row->last;
+    else
+      note << "is not supported";
+    constexpr size_t kListed = 8;
+    note << ", used by " << refusal.nodes.size() << (refusal.nodes.size() == 1 ? " node: " : " nodes: ")
+         << llvm::join(ArrayRef(refusal.nodes).take_front(kListed), ", ");
+    if (refusal.nodes.size() > kListed)
+      note << " and " << (refusal.nodes.size() - kListed) << " more";
+  }
+  return diagnostic;
+}
+
+BlockArgument Importer::addArgument(RankedTensorType type, nn::RoleKind role, StringRef name) {
+  Location at = NameLoc::get(StringAttr::get(context, name));
+  BlockArgument argument = function.getBody().front().addArgument(type, at);
+  argumentAttributes.push_back(node.builder.getDictionaryAttr(
+      node.builder.getNamedAttr(nn::kRoleAttrName, nn::RoleAttr::get(context, role, name))));
+  return argument;
+}
+
+FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
+  node.location = NameLoc::get(StringAttr::get(context, input.name()));
+  if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
+    return emitError(node.location) << "input '" << input.name() << "' has no shape of known rank";
+  FailureOr<Type> element = node.elementType(input.type().tensor_type().elem_type());
+  if (failed(element))
+    return failure();
+  Tensor tensor;
+  for (auto [index, dim] : llvm::enumerate(input.type().tensor_type().shape().dim())) {
+    bool isNamed = dim.has_dim_param() && !dim.dim_param().empty();
+    if (isNamed)
+      knownDims.insert(dim.dim_param());
+    auto bound = isNamed ? options.dims.find(dim.dim_param()) : options.dims.end();
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0))
+        return emitError(node.location) << "dimension " << index << " of input '" << input.name() << "' is "
+                                        << dim.dim_value();
+      tensor.shape.push_back(Dim(dim.dim_value()));
+    } else if (bound != options.dims.end()) {
+      usedDims.insert(bound->getKey());
+      tensor.shape.push_back(Dim(bound->getValue()));
+    } else if (index == 0) {
+      tensor.shape.push_back(batch);
+    } else if (isNamed) {
+      return emitError(node.location) << "dimension " << index << " of input '" << input.name()
+                                      << "' is the unbound symbol '" << dim.dim_param() << "'; give it a size with --dim "
+                                      << dim.dim_param() << "=VALUE";
+    } else {
+      return emitError(node.location) << "dimension " << index << " of input '" << input.name()
+                                      << "' has neither a size nor a name";
+    }
+  }
+  if (tensor.shape.empty())
+    return emitError(node.location) << "input '" << input.name() << "' is a scalar: it has no first dimension to be the batch";
+  nn::RoleKind role = input.name() == options.labels ? nn::RoleKind::Label : nn::RoleKind::Input;
+  tensor.value = addArgument(node.tensorType(tensor.shape, *element), role, input.name());
+  return tensor;
+}
+
+LogicalResult Importer::addInputs() {
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    if (initializers.count(input.name()))
+      continue;
+    FailureOr<Tensor> tensor = addInput(input);
+    if (failed(tensor))
+      return failure();
+    bindings[input.name()].tensors.push_back(*tensor);
+  }
+  node.location = location;
+  for (auto &dim : options.dims)
+    if (!usedDims.contains(dim.getKey())) {
+      SmallVector<StringRef> known(knownDims.keys());
+      llvm::sort(known);
+      return emitError(location) << "no symbolic dimension of an input is called '" << dim.getKey() << "'"
+                                 << (known.empty() ? "" : "; there are: ") << llvm::join(known, ", ");
+    }
+  return success();
+}
+
+FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
+  auto found = bindings.find(name);
+  if (found != bindings.end())
+    return &found->second;
+  auto initializer = initializers.find(name);
+  if (initializer == initializers.end()) {
+    node.error() << "reads '" << name << "', which nothing before it defines";
+    return failure();
+  }
+  Location before = std::exchange(node.location, NameLoc::get(StringAttr::get(context, name)));
+  FailureOr<Tensor> tensor = stored(*initializer->second, name, /*isInitializer=*/true);
+  node.location = before;
+  if (failed(tensor))
+    return failure();
+  Binding &binding = bindings[name];
+  binding.tensors.push_back(*tensor);
+  return &binding;
+}
+
+FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, bool isInitializer) {
+  FailureOr<Type> element = node.elementType(tensor.data_type());
+  if (failed(element))
+    return failure();
+  std::optional<int64_t> count = elementCount(tensor);
+  if (!count)
+    return emitError(node.location) << "tensor '" << name << "' has impossible dimensions";
+  auto entry = std::make_unique<Stored>();
+  entry->tensor = &tensor;
+  entry->name = name.str();
+  entry->isInitializer = isInitializer;
+  entry->type = RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), *element);
+  bool isFloat = isa<FloatType>(*element);
+  if (isFloat)
+    entry->whyNotTrained = isInitializer ? rules.whyNotTrained(tensor) : "it is a constant of a node";
+  else
+    entry->whyNotTrained = "it holds integers";
+  Tensor result;
+  bool isTrained = entry->whyNotTrained.empty();
+  bool isConstantOfNode = !isInitializer;
+  if (!isTrained && *count <= (isFloat && !isConstantOfNode ? 1 : kInlineElements)) {
+    FailureOr<DenseElementsAttr> elements = weights.inlined(tensor, entry->type, node.location);
+    if (failed(elements))
+      return failure();
+    result = node.constant(*elements);
+  } else {
+    entry->argument =
+        addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
+    for (int64_t dim : tensor.dims())
+      result.shape.push_back(Dim(dim));
+    result.value = entry->argument;
+  }
+  storedTensors.push_back(std::move(entry));
+  return result;
+}
+
+FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef name) {
+  return importer->stored(tensor, name, /*isInitializer=*/false);
+}
+
+LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
+  node.node = &proto;
+  node.location = NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
+  node.inputs.clear();
+  for (const std::string &name : proto.input()) {
+    const Binding *binding = nullptr;
+    if (!name.empty()) {
+      FailureOr<const Binding *> found = lookUp(name);
+      if (failed(found))
+        return failure();
+      binding = *found;
+    }
+    node.inputs.push_back(binding);
+  }
+  node.results.assign(proto.output_size(), Binding());
+  StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
+  if (failed(findOperator(domain, proto.op_type())->build(node)))
+    return failure();
+  for (auto [name, result] : llvm::zip_equal(proto.output(), node.results)) {
+    if (name.empty())
+      continue;
+    if (result.tensors.empty() && !result.isSequence) {
+      if (neededValues.contains(name)) {
+        node.error() << "output '" << name << "' is not supported";
+        return failure();
+      }
+      continue;
+    }
+    if (!bindings.try_emplace(name, std::move(result)).second) {
+      node.error() << "defines '" << name << "' again";
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// Drops what the loss does not reach, orders the arguments and says what became of each weight.
+LogicalResult Importer::finish() {
+  Block &body = function.getBody().front();
+  // Backwards, so that a chain of unused ops goes in one walk.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+
+  SmallVector<Stored *> parameters;
+  std::map<std::string, Stored *> byName;
+  for (auto &entry : storedTensors) {
+    byName[entry->name] = entry.get();
+    if (entry->argument && entry->argument.use_empty() && entry->whyNotTrained.empty())
+      entry->whyNotTrained = "the loss does not depend on it";
+    else if (entry->whyNotTrained.empty())
+      parameters.push_back(entry.get());
+  }
+  for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+    auto found = byName.find(tensor.name());
+    FailureOr<Type> element = node.elementType(tensor.data_type());
+    if (failed(element))
+      return failure();
+    if (!isa<FloatType>(*element))
+      continue;
+    std::string reason = found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained;
+    if (!reason.empty())
+      emitRemark(NameLoc::get(StringAttr::get(context, tensor.name())))
+          << "weight '" << tensor.name() << "' is not trained: " << reason;
+  }
+  if (parameters.empty())
+    return emitError(location) << "the model has no parameter to train";
+  warnOfMergedWeights(model, weights, parameters, location);
+
+  // Inputs and labels keep their places; then parameters, then frozen weights, each in the order of the file.
+  std::map<const onnx::TensorProto *, int> position;
+  for (auto [index, tensor] : llvm::enumerate(model.graph().initializer()))
+    position[&tensor] = static_cast<int>(index);
+  SmallVector<Stored *> ordered;
+  for (auto &entry : storedTensors)
+    if (entry->argument)
+      ordered.push_back(entry.get());
+  llvm::sort(ordered, [&](Stored *a, Stored *b) {
+    auto rank = [&](Stored *entry) {
+      auto found = position.find(entry->tensor);
+      return std::tuple(!entry->whyNotTrained.empty(), found == position.end() ? INT_MAX : found->second,
+                        entry->argument.getArgNumber());
+    };
+    return rank(a) < rank(b);
+  });
+  llvm::DenseSet<Value> storedArguments;
+  for (Stored *entry : ordered)
+    storedArguments.insert(entry->argument);
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [argument, attribute] : llvm::zip_equal(body.getArguments(), argumentAttributes))
+    if (!storedArguments.contains(argument))
+      attributes.push_back(attribute);
+  llvm::BitVector obsolete(body.getNumArguments());
+  for (Stored *entry : ordered) {
+    obsolete.set(entry->argument.getArgNumber());
+    if (entry->argument.use_empty())
+      continue;
+    FailureOr<Attribute> data = weights.stored(*entry->tensor, entry->name, entry->type, entry->argument.getLoc());
+    if (failed(data))
+      return failure();
+    nn::RoleKind role = entry->whyNotTrained.empty() ? nn::RoleKind::Parameter : nn::RoleKind::Frozen;
+    attributes.push_back(node.builder.getDictionaryAttr(
+        {node.builder.getNamedAttr(nn::kRoleAttrName, nn::RoleAttr::get(context, role, entry->name)),
+         node.builder.getNamedAttr(nn::kDataAttrName, *data)}));
+    BlockArgument moved = body.addArgument(entry->type, entry->argument.getLoc());
+    obsolete.push_back(false);
+    entry->argument.replaceAllUsesWith(moved);
+  }
+  body.eraseArguments(obsolete);
+  function.setFunctionType(node.builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  function.setAllArgAttrs(attributes);
+  nn::RoleKind roles[] = {nn::RoleKind::LossSum, nn::RoleKind::LabelCount};
+  for (auto [index, role] : llvm::enumerate(roles))
+    function.setResultAttr(index, nn::kRoleAttrName, nn::RoleAttr::get(context, role, ""));
+  (*module)->setAttr("zero.phase", node.builder.getStringAttr("import"));
+  if (failed(verify(*module)))
+    return failure();
+  return weights.writeSideFile(location);
+}
+
+OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &options, MLIRContext *context) {
+  context->loadDialect<nn::NNDialect, func::FuncDialect>();
+  Location location = NameLoc::get(StringAttr::get(context, path));
+  std::unique_ptr<Model> model = Model::open(path, location);
+  if (!model)
+    return nullptr;
+  return Importer(*model, options, context).run();
+}

@@ -1,0 +1,144 @@
+//===- Importer.h - The state of one import, and what an operator's builder may do ---===//
+#ifndef ZERO_LIB_IMPORT_ONNX_IMPORTER_H
+#define ZERO_LIB_IMPORT_ONNX_IMPORTER_H
+
+#include "Dim.h"
+#include "Model.h"
+#include "dialects/NN/NNOps.h"
+#include "zero/Import/ONNX.h"
+
+namespace zero::onnx_import {
+
+/// A value of the graph under construction.
+struct Tensor {
+  mlir::Value value;
+  Dims shape;
+  /// The elements of a small integer tensor of rank 0 or 1, where they are known (for every batch).
+  std::optional<Dims> contents;
+
+  mlir::RankedTensorType type() const { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+  mlir::Type elementType() const { return type().getElementType(); }
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+};
+
+/// What an ONNX name stands for: one tensor, or a sequence of them.
+struct Binding {
+  llvm::SmallVector<Tensor, 1> tensors;
+  bool isSequence = false;
+};
+
+/// Builds `nn` ops at the insertion point, with locations of the node at work, and tracks symbolic shapes.
+class GraphBuilder {
+public:
+  explicit GraphBuilder(mlir::MLIRContext *context) : builder(context) {}
+
+  mlir::OpBuilder builder;
+  mlir::Location location = builder.getUnknownLoc();
+
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<Dim> shape, mlir::Type element) const;
+  /// A dimension about which nothing is known.
+  Dim freshDim() { return Dim::symbol(nextSymbol++); }
+
+  template <typename OpTy, typename... Args>
+  Tensor make(Dims shape, mlir::Type element, Args &&...args) {
+    auto op = OpTy::create(builder, location, tensorType(shape, element), std::forward<Args>(args)...);
+    return Tensor{op->getResult(0), std::move(shape), std::nullopt};
+  }
+  template <typename OpTy>
+  Tensor unary(const Tensor &x) {
+    return make<OpTy>(x.shape, x.elementType(), x.value);
+  }
+  template <typename OpTy>
+  Tensor binary(const Tensor &x, const Tensor &y) {
+    return make<OpTy>(x.shape, x.elementType(), x.value, y.value);
+  }
+
+  Tensor constant(mlir::DenseElementsAttr value);
+  /// An i64 tensor of rank 0 (`scalar`) or 1 with these elements.
+  Tensor integers(llvm::ArrayRef<int64_t> elements, bool scalar = false);
+  /// One number of the given element type, repeated over a static shape.
+  Tensor splat(double number, mlir::Type element, llvm::ArrayRef<int64_t> shape = {});
+
+  /// The shape as a 1-d i64 tensor: constants where dims are numbers, `nn.shape_of` elsewhere.
+  Tensor shapeOf(const Tensor &x);
+  /// Symbols of `shape` are dimensions of x or of `sources`; one more may be what remains.
+  Tensor reshape(const Tensor &x, Dims shape, llvm::ArrayRef<Tensor> sources = {});
+  /// `shape` is a 1-d i64 tensor that gives `result` at run time.
+  Tensor reshapeTo(const Tensor &x, const Tensor &shape, Dims result, bool allowZero);
+  Tensor transpose(const Tensor &x, llvm::ArrayRef<int64_t> permutation);
+  Tensor cast(const Tensor &x, mlir::Type element);
+  Tensor slice(const Tensor &x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> strides, Dims shape);
+  Tensor concat(llvm::ArrayRef<Tensor> parts, int64_t axis);
+  Tensor reduce(nn::ReduceKind kind, const Tensor &x, llvm::ArrayRef<int64_t> axes, bool keepDims);
+  /// Row-major product of dims [begin, end).
+  Dim extent(const Tensor &x, int64_t begin, int64_t end);
+
+  /// Brings tensors to one shape by ONNX's (NumPy's) broadcasting; a diagnostic where they do not fit.
+  mlir::LogicalResult broadcast(llvm::MutableArrayRef<Tensor> tensors);
+  /// The shape that broadcasting `a` and `b` gives; unknown dims are fresh.
+  mlir::FailureOr<Dims> broadcastShape(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
+  /// Repeats x to the given shape, whose value at run time is the shape of `like`, or the 1-d tensor `shape`.
+  Tensor broadcastTo(const Tensor &x, Dims result, llvm::function_ref<Tensor()> shape);
+
+  /// The constant's value if `x` is a constant of one element or a splat.
+  static std::optional<double> scalarConstant(const Tensor &x);
+
+private:
+  unsigned nextSymbol = 0;
+};
+
+class Importer;
+
+/// One node at work: its inputs, attributes and results, and the builder.
+class NodeContext : public GraphBuilder {
+public:
+  using GraphBuilder::GraphBuilder;
+  const onnx::NodeProto *node = nullptr;
+  int64_t opset = 0;
+  Importer *importer = nullptr;
+  llvm::SmallVector<const Binding *> inputs; // null: left out
+  llvm::SmallVector<Binding> results;        // one for each output of the node
+
+  /// An error that names the node.
+  mlir::InFlightDiagnostic error();
+
+  bool has(unsigned index) const { return index < inputs.size() && inputs[index]; }
+  /// The input, a tensor; a diagnostic and failure if it is left out or a sequence.
+  mlir::FailureOr<Tensor> input(unsigned index);
+  /// The elements of an integer input known at import, all plain numbers; a diagnostic that names `what` if they are not.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);
+  /// Integers that newer operator sets pass as an input and older ones as an attribute; none if neither is given.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> inputOrAttribute(unsigned index, llvm::StringRef name);
+
+  const onnx::AttributeProto *attribute(llvm::StringRef name) const;
+  int64_t intAttribute(llvm::StringRef name, int64_t otherwise) const;
+  double floatAttribute(llvm::StringRef name, double otherwise) const;
+  std::string stringAttribute(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<llvm::SmallVector<int64_t>> intsAttribute(llvm::StringRef name) const;
+
+  /// Makes an axis non-negative; a diagnostic if it is outside [-rank, rank).
+  mlir::FailureOr<int64_t> axis(int64_t axis, int64_t rank);
+  mlir::FailureOr<llvm::SmallVector<int64_t>> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+  mlir::LogicalResult set(Tensor tensor, unsigned index = 0);
+  mlir::LogicalResult setSequence(llvm::SmallVector<Tensor, 1> tensors);
+
+  /// A tensor stored in the model: inline if it is small, an argument of the function with its data in a file otherwise.
+  mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name);
+  /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.
+  mlir::FailureOr<mlir::Type> elementType(int onnxType);
+};
+
+/// Supported operators: the range of operator-set versions whose meaning the builder knows, and the builder.
+struct OperatorRow {
+  llvm::StringLiteral name;
+  int64_t first, last;
+  mlir::LogicalResult (*build)(NodeContext &node);
+};
+/// The newest operator set whose changes were looked through.
+inline constexpr int64_t kNewestOpset = 26;
+const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name);
+
+} // namespace zero::onnx_import
+
+#endif

@@ -1,0 +1,136 @@
+//===- Loss.cpp - The loss, the labels and the end of @forward ------------===//
+#include "Graph.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+std::optional<LossSpec> LossSpec::parse(StringRef text) {
+  LossSpec spec;
+  auto [kind, output] = text.split(':');
+  if (text.ends_with(":"))
+    return std::nullopt;
+  if (kind == "cross-entropy")
+    spec.kind = Kind::CrossEntropy;
+  else if (kind == "mse")
+    spec.kind = Kind::MeanSquaredError;
+  else if (kind == "output")
+    spec.kind = Kind::Output;
+  else
+    return std::nullopt;
+  spec.output = output.str();
+  return spec;
+}
+
+/// Labels of the given shape: a new argument, or the graph's own input of that name, which must have the shape.
+FailureOr<Tensor> Importer::addLabels(const Dims &shape, Type element) {
+  Tensor labels;
+  labels.shape = shape;
+  if (inputs.count(options.labels)) {
+    labels = bindings[options.labels].tensors.front();
+    if (labels.shape == shape && isa<FloatType>(labels.elementType()) == isa<FloatType>(element))
+      return labels;
+    return emitError(labels.value.getLoc()) << "input '" << options.labels << "' is named as the labels and has type "
+                                            << labels.type() << " where the loss of output '" << lossOutput << "' needs "
+                                            << node.tensorType(shape, element);
+  }
+  for (auto [index, dim] : llvm::enumerate(shape))
+    if (!dim.isStatic() && !(index == 0 && dim == batch))
+      return emitError(location) << "dimension " << index << " of the labels of output '" << lossOutput
+                                 << "' is neither a number nor the batch";
+  if (shape.empty())
+    return emitError(location) << "output '" << lossOutput << "' has no dimension but its classes: the labels have none to be the batch";
+  // Arguments stand in the order inputs, labels, weights: finish() moves the weights behind.
+  labels.value = addArgument(node.tensorType(shape, element), nn::RoleKind::Label, options.labels);
+  return labels;
+}
+
+/// Labels have the logits' shape without the class axis. Moves the classes to the last dimension.
+FailureOr<Tensor> Importer::addCrossEntropyLabels(Tensor &logits) {
+  int64_t rank = logits.rank();
+  if (rank < 1)
+    return emitError(location) << "output '" << lossOutput << "' is a scalar and cannot hold classes";
+  auto without = [&](int64_t axis) {
+    Dims shape = logits.shape;
+    shape.erase(shape.begin() + axis);
+    return shape;
+  };
+  int64_t axis = options.classAxis.value_or(rank - 1);
+  if (axis >= rank)
+    return emitError(location) << "--class-axis=" << axis << " is outside output '" << lossOutput << "' of type "
+                               << logits.type();
+  if (!options.classAxis && rank > 2 && inputs.count(options.labels)) {
+    const Dims &declared = bindings[options.labels].tensors.front().shape;
+    if (declared != without(axis) && declared == without(1))
+      axis = 1;
+  }
+  FailureOr<Tensor> labels = addLabels(without(axis), node.builder.getI64Type());
+  if (failed(labels))
+    return failure();
+  if (axis != rank - 1) {
+    SmallVector<int64_t> permutation;
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != axis)
+        permutation.push_back(i);
+    permutation.push_back(axis);
+    logits = node.transpose(logits, permutation);
+  }
+  return labels;
+}
+
+LogicalResult Importer::addLoss() {
+  onnx::NodeProto outputNode; // a graph output is looked up as an input of this
+  outputNode.set_name(lossOutput);
+  outputNode.set_op_type("output");
+  node.node = &outputNode;
+  FailureOr<const Binding *> binding = lookUp(lossOutput);
+  if (failed(binding))
+    return failure();
+  node.node = nullptr;
+  if ((*binding)->isSequence)
+    return emitError(location) << "output '" << lossOutput << "' is a sequence and cannot be a loss";
+  Tensor prediction = (*binding)->tensors.front();
+  auto element = dyn_cast<FloatType>(prediction.elementType());
+  if (!element)
+    return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type() << "; a loss needs floats";
+  node.location = NameLoc::get(StringAttr::get(context, "loss:" + lossOutput));
+  OpBuilder &builder = node.builder;
+  Type sumType = RankedTensorType::get({}, element.isF64() ? element : builder.getF32Type());
+  Type countType = RankedTensorType::get({}, builder.getI64Type());
+  if (options.labels.empty() && options.loss.kind != LossSpec::Kind::Output)
+    return emitError(location) << "the loss of output '" << lossOutput << "' needs the labels' name: --labels=NAME";
+
+  Operation *loss = nullptr;
+  switch (options.loss.kind) {
+  case LossSpec::Kind::CrossEntropy: {
+    FailureOr<Tensor> labels = addCrossEntropyLabels(prediction);
+    if (failed(labels))
+      return failure();
+    Dims positions(ArrayRef(prediction.shape).drop_back());
+    Type lseType = node.tensorType(positions, element);
+    loss = nn::CrossEntropyOp::create(builder, node.location, TypeRange{sumType, countType, lseType}, prediction.value,
+                                      labels->value);
+    break;
+  }
+  case LossSpec::Kind::MeanSquaredError: {
+    FailureOr<Tensor> labels = addLabels(prediction.shape, element);
+    if (failed(labels))
+      return failure();
+    Tensor target = node.cast(*labels, element);
+    loss = nn::MseLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value, target.value);
+    break;
+  }
+  case LossSpec::Kind::Output:
+    for (const Dim &dim : prediction.shape)
+      if (!dim.is(1))
+        return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type()
+                                   << "; a loss that the model computes has one element";
+    if (!options.labels.empty() && !inputs.count(options.labels))
+      return emitError(location) << "--labels=" << options.labels
+                                 << " names no input of the model, and a loss that the model computes has no other labels";
+    loss = nn::OutputLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value);
+    break;
+  }
+  func::ReturnOp::create(builder, node.location, loss->getResults().take_front(2));
+  return success();
+}

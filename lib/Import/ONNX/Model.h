@@ -1,0 +1,54 @@
+//===- Model.h - The .onnx file: mapped, parsed, its tensors located ------===//
+#ifndef ZERO_LIB_IMPORT_ONNX_MODEL_H
+#define ZERO_LIB_IMPORT_ONNX_MODEL_H
+
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "onnx-ml.pb.h"
+
+#include <memory>
+#include <string>
+
+namespace zero::onnx_import {
+
+/// Bytes of a tensor as they lie in a file: little-endian, row-major.
+struct FileBytes {
+  std::string path;  // as one can open it
+  uint64_t offset = 0;
+  llvm::ArrayRef<char> bytes;
+};
+
+class Model {
+public:
+  /// Maps and parses the file; a file that is no ONNX model is a diagnostic at `location`.
+  static std::unique_ptr<Model> open(llvm::StringRef path, mlir::Location location);
+
+  const onnx::ModelProto &proto() const { return *model; }
+  const onnx::GraphProto &graph() const { return model->graph(); }
+  llvm::StringRef path() const { return file; }
+  /// The version of the default operator set.
+  int64_t opset() const { return opsetVersion; }
+
+  /// The bytes of a tensor of this model (an initializer or a node's attribute) that are stored raw, in the model or in
+  /// an external file. None if they are stored as numbers; failure (with a diagnostic) if they cannot be had.
+  mlir::FailureOr<std::optional<FileBytes>> rawBytes(const onnx::TensorProto &tensor, mlir::Location location);
+
+private:
+  bool locate();
+  mlir::FailureOr<FileBytes> externalBytes(const onnx::TensorProto &tensor, mlir::Location location);
+
+  std::string file;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  std::unique_ptr<onnx::ModelProto> model;
+  int64_t opsetVersion = 0;
+  /// Where `raw_data` of each parsed tensor lies in the file.
+  llvm::DenseMap<const onnx::TensorProto *, std::pair<uint64_t, uint64_t>> ranges;
+  /// External files that are mapped, by path.
+  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> externals;
+};
+
+} // namespace zero::onnx_import
+
+#endif

@@ -1,0 +1,149 @@
+//===- NodeContext.cpp - Inputs, attributes and results of the node at work ---===//
+#include "Importer.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+InFlightDiagnostic NodeContext::error() {
+  InFlightDiagnostic diagnostic = emitError(location);
+  diagnostic << "node '" << node->name() << "' (" << node->op_type() << ", opset " << opset << "): ";
+  return diagnostic;
+}
+
+FailureOr<Tensor> NodeContext::input(unsigned index) {
+  if (!has(index)) {
+    error() << "input " << index << " is missing";
+    return failure();
+  }
+  if (inputs[index]->isSequence) {
+    error() << "input " << index << " is a sequence, not a tensor";
+    return failure();
+  }
+  return inputs[index]->tensors.front();
+}
+
+FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, StringRef what) {
+  FailureOr<Tensor> tensor = input(index);
+  if (failed(tensor))
+    return failure();
+  if (!tensor->contents || !llvm::all_of(*tensor->contents, [](const Dim &dim) { return dim.isStatic(); })) {
+    error() << what << " (input " << index << ") must be constant";
+    return failure();
+  }
+  return llvm::map_to_vector(*tensor->contents, [](const Dim &dim) { return dim.value(); });
+}
+
+FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::inputOrAttribute(unsigned index, StringRef name) {
+  if (!has(index))
+    return intsAttribute(name);
+  FailureOr<SmallVector<int64_t>> elements = integerInput(index, name);
+  if (failed(elements))
+    return failure();
+  return std::optional(std::move(*elements));
+}
+
+const onnx::AttributeProto *NodeContext::attribute(StringRef name) const {
+  for (const onnx::AttributeProto &attribute : node->attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t NodeContext::intAttribute(StringRef name, int64_t otherwise) const {
+  const onnx::AttributeProto *found = attribute(name);
+  return found ? found->i() : otherwise;
+}
+
+double NodeContext::floatAttribute(StringRef name, double otherwise) const {
+  const onnx::AttributeProto *found = attribute(name);
+  return found ? static_cast<double>(found->f()) : otherwise;
+}
+
+std::string NodeContext::stringAttribute(StringRef name, StringRef otherwise) const {
+  const onnx::AttributeProto *found = attribute(name);
+  return found ? found->s() : otherwise.str();
+}
+
+std::optional<SmallVector<int64_t>> NodeContext::intsAttribute(StringRef name) const {
+  const onnx::AttributeProto *found = attribute(name);
+  if (!found)
+    return std::nullopt;
+  return SmallVector<int64_t>(found->ints().begin(), found->ints().end());
+}
+
+FailureOr<int64_t> NodeContext::axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    error() << "axis " << axis << " is outside a tensor of rank " << rank;
+    return failure();
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<SmallVector<int64_t>> NodeContext::axes(ArrayRef<int64_t> list, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t entry : list) {
+    FailureOr<int64_t> normal = axis(entry, rank);
+    if (failed(normal))
+      return failure();
+    if (llvm::is_contained(result, *normal)) {
+      error() << "axis " << *normal << " is given twice";
+      return failure();
+    }
+    result.push_back(*normal);
+  }
+  llvm::sort(result);
+  return result;
+}
+
+LogicalResult NodeContext::set(Tensor tensor, unsigned index) {
+  // What is a plain number for every batch needs no arithmetic.
+  if (tensor.contents && !tensor.value.getDefiningOp<nn::ConstantOp>() && tensor.elementType().isSignlessInteger(64) &&
+      llvm::all_of(*tensor.contents, [](const Dim &dim) { return dim.isStatic(); }))
+    tensor = integers(llvm::map_to_vector(*tensor.contents, [](const Dim &dim) { return dim.value(); }), tensor.rank() == 0);
+  if (index < results.size()) {
+    results[index].tensors.assign(1, std::move(tensor));
+    results[index].isSequence = false;
+  }
+  return success();
+}
+
+LogicalResult NodeContext::setSequence(SmallVector<Tensor, 1> tensors) {
+  results.front().tensors = std::move(tensors);
+  results.front().isSequence = true;
+  return success();
+}
+
+FailureOr<Type> NodeContext::elementType(int onnxType) {
+  switch (onnxType) {
+  case onnx::TensorProto::FLOAT:
+    return Type(builder.getF32Type());
+  case onnx::TensorProto::DOUBLE:
+    return Type(builder.getF64Type());
+  case onnx::TensorProto::FLOAT16:
+    return Type(builder.getF16Type());
+  case onnx::TensorProto::BFLOAT16:
+    return Type(builder.getBF16Type());
+  case onnx::TensorProto::BOOL:
+    return Type(builder.getI1Type());
+  case onnx::TensorProto::INT8:
+    return Type(builder.getI8Type());
+  case onnx::TensorProto::UINT8:
+    return Type(builder.getIntegerType(8, /*isSigned=*/false));
+  case onnx::TensorProto::INT16:
+    return Type(builder.getI16Type());
+  case onnx::TensorProto::INT32:
+    return Type(builder.getI32Type());
+  case onnx::TensorProto::INT64:
+    return Type(builder.getI64Type());
+  default:
+    break;
+  }
+  InFlightDiagnostic diagnostic = node ? error() : emitError(location);
+  diagnostic << "element type "
+             << (onnx::TensorProto::DataType_IsValid(onnxType)
+                     ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(onnxType))
+                     : std::to_string(onnxType))
+             << " is not supported";
+  return failure();
+}

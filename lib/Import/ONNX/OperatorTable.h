@@ -1,0 +1,21 @@
+//===- OperatorTable.h - The families of operators ------------------------===//
+#ifndef ZERO_LIB_IMPORT_ONNX_OPERATORTABLE_H
+#define ZERO_LIB_IMPORT_ONNX_OPERATORTABLE_H
+
+#include "Importer.h"
+
+namespace zero::onnx_import {
+
+// One file each; a new operator is a row and a function there.
+llvm::ArrayRef<OperatorRow> elementwiseOperators();
+llvm::ArrayRef<OperatorRow> constantOperators();
+llvm::ArrayRef<OperatorRow> shapeOperators();
+llvm::ArrayRef<OperatorRow> indexingOperators();
+llvm::ArrayRef<OperatorRow> reductionOperators();
+llvm::ArrayRef<OperatorRow> contractionOperators();
+llvm::ArrayRef<OperatorRow> normalizationOperators();
+llvm::ArrayRef<OperatorRow> sequenceOperators();
+
+} // namespace zero::onnx_import
+
+#endif

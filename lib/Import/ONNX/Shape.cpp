@@ -1,0 +1,437 @@
+//===- Shape.cpp - Operators that move elements or speak about shapes -----===//
+#include "OperatorTable.h"
+#include "Split.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+FailureOr<SmallVector<Tensor, 1>> zero::onnx_import::splitTensor(NodeContext &node, const Tensor &x, int64_t axis,
+                                                                 ArrayRef<int64_t> sizes) {
+  int64_t total = 0;
+  for (int64_t size : sizes)
+    total += size;
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }) || !x.shape[axis].is(total)) {
+    node.error() << "parts of " << total << " elements together do not make up dimension " << axis << " of " << x.type();
+    return failure();
+  }
+  SmallVector<Tensor, 1> parts;
+  SmallVector<int64_t> starts(x.rank(), 0), strides(x.rank(), 1);
+  for (int64_t size : sizes) {
+    Dims shape = x.shape;
+    shape[axis] = Dim(size);
+    parts.push_back(node.slice(x, starts, strides, std::move(shape)));
+    starts[axis] += size;
+  }
+  return parts;
+}
+
+namespace {
+
+/// [start, end) of the shape (attributes since opset 15).
+LogicalResult buildShape(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  int64_t rank = x->rank();
+  auto clamp = [rank](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
+  int64_t start = clamp(node.intAttribute("start", 0)), end = clamp(node.intAttribute("end", rank));
+  Tensor whole = node.shapeOf(*x);
+  if (start == 0 && end == rank)
+    return node.set(std::move(whole));
+  return node.set(node.slice(whole, {start}, {1}, {Dim(std::max<int64_t>(0, end - start))}));
+}
+
+LogicalResult buildSize(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  Tensor size = node.reduce(nn::ReduceKind::prod, node.shapeOf(*x), {0}, /*keepDims=*/false);
+  if (std::optional<Dim> product = Dim::product(x->shape))
+    size.contents = Dims{*product};
+  return node.set(std::move(size));
+}
+
+/// -1: what remains; 0: the operand's dimension, unless `allowzero`.
+LogicalResult buildReshape(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0), shape = node.input(1);
+  if (failed(x) || failed(shape))
+    return failure();
+  bool allowZero = node.intAttribute("allowzero", 0) != 0;
+  if (shape->rank() != 1 || !shape->shape[0].isStatic())
+    return node.error() << "needs a shape of known rank, not " << shape->type();
+  Dims result;
+  if (!shape->contents) {
+    for (int64_t i = 0; i < shape->shape[0].value(); ++i)
+      result.push_back(node.freshDim());
+    return node.set(node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+  }
+  std::optional<size_t> rest;
+  for (auto [index, dim] : llvm::enumerate(*shape->contents)) {
+    if (dim.is(0) && !allowZero) {
+      if (static_cast<int64_t>(index) >= x->rank())
+        return node.error() << "dimension " << index << " is to be copied from " << x->type();
+      result.push_back(x->shape[index]);
+      continue;
+    }
+    if (dim.is(-1)) {
+      if (rest)
+        return node.error() << "has -1 twice in its shape";
+      rest = index;
+    } else if (dim.isStatic() && dim.value() < 0) {
+      return node.error() << "has the size " << dim.value() << " in its shape";
+    }
+    result.push_back(dim);
+  }
+  std::optional<Dim> have = Dim::product(x->shape), want;
+  if (rest) {
+    Dims others = result;
+    others.erase(others.begin() + *rest);
+    std::optional<Dim> divisor = Dim::product(others);
+    std::optional<Dim> quotient = have && divisor ? Dim::divide(*have, *divisor) : std::nullopt;
+    if (!quotient && have && divisor && have->isStatic() && divisor->isStatic())
+      return node.error() << "cannot give " << have->value() << " elements of " << x->type() << " a shape in multiples of "
+                          << divisor->value();
+    result[*rest] = quotient.value_or(node.freshDim());
+  } else if (have && have->isStatic() && (want = Dim::product(result)) && want->isStatic() && *want != *have) {
+    return node.error() << "cannot give " << have->value() << " elements of " << x->type() << " a shape of " << want->value();
+  }
+  if (llvm::count_if(result, [](const Dim &dim) { return !dim.isStatic(); }) > 1 && result != x->shape)
+    return node.set(node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+  return node.set(node.reshape(*x, std::move(result)));
+}
+
+LogicalResult buildFlatten(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  int64_t axis = node.intAttribute("axis", 1), rank = x->rank();
+  if (axis < -rank || axis > rank)
+    return node.error() << "axis " << axis << " is outside a tensor of rank " << rank;
+  axis += axis < 0 ? rank : 0;
+  return node.set(node.reshape(*x, {node.extent(*x, 0, axis), node.extent(*x, axis, rank)}));
+}
+
+LogicalResult buildSqueeze(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  FailureOr<std::optional<SmallVector<int64_t>>> given = node.inputOrAttribute(1, "axes");
+  if (failed(x) || failed(given))
+    return failure();
+  SmallVector<int64_t> axes;
+  if (*given) {
+    FailureOr<SmallVector<int64_t>> normal = node.axes(**given, x->rank());
+    if (failed(normal))
+      return failure();
+    axes = std::move(*normal);
+  } else {
+    for (auto [index, dim] : llvm::enumerate(x->shape)) {
+      if (!dim.isStatic())
+        return node.error() << "without axes cannot tell whether dimension " << index << " of " << x->type() << " is 1";
+      if (dim.is(1))
+        axes.push_back(static_cast<int64_t>(index));
+    }
+  }
+  Dims shape;
+  for (auto [index, dim] : llvm::enumerate(x->shape)) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(index)))
+      shape.push_back(dim);
+    else if (dim.isStatic() && !dim.is(1))
+      return node.error() << "squeezes dimension " << index << " of " << x->type() << ", which is not 1";
+  }
+  return node.set(node.reshape(*x, std::move(shape)));
+}
+
+LogicalResult buildUnsqueeze(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  FailureOr<std::optional<SmallVector<int64_t>>> given = node.inputOrAttribute(1, "axes");
+  if (failed(x) || failed(given))
+    return failure();
+  if (!*given)
+    return node.error() << "needs axes";
+  FailureOr<SmallVector<int64_t>> axes = node.axes(**given, x->rank() + static_cast<int64_t>((*given)->size()));
+  if (failed(axes))
+    return failure();
+  Dims shape = x->shape;
+  for (int64_t axis : *axes) // ascending
+    shape.insert(shape.begin() + axis, Dim(1));
+  return node.set(node.reshape(*x, std::move(shape)));
+}
+
+LogicalResult buildTranspose(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  SmallVector<int64_t> permutation;
+  if (std::optional<SmallVector<int64_t>> given = node.intsAttribute("perm"))
+    permutation = std::move(*given);
+  else
+    permutation = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, x->rank())));
+  FailureOr<SmallVector<int64_t>> all = node.axes(permutation, x->rank());
+  if (failed(all))
+    return failure();
+  if (static_cast<int64_t>(all->size()) != x->rank())
+    return node.error() << "permutes " << all->size() << " dimensions of " << x->type();
+  return node.set(node.transpose(*x, permutation));
+}
+
+LogicalResult buildConcat(NodeContext &node) {
+  SmallVector<Tensor> parts;
+  for (unsigned i = 0; i < node.inputs.size(); ++i) {
+    FailureOr<Tensor> part = node.input(i);
+    if (failed(part))
+      return failure();
+    parts.push_back(std::move(*part));
+  }
+  if (parts.empty())
+    return node.error() << "has no input";
+  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", 0), parts.front().rank());
+  if (failed(axis))
+    return failure();
+  for (const Tensor &part : parts) {
+    if (part.rank() != parts.front().rank() || part.elementType() != parts.front().elementType())
+      return node.error() << "joins " << parts.front().type() << " and " << part.type();
+    for (int64_t i = 0; i < part.rank(); ++i)
+      if (i != *axis && part.shape[i].isStatic() && parts.front().shape[i].isStatic() &&
+          part.shape[i] != parts.front().shape[i])
+        return node.error() << "joins " << parts.front().type() << " and " << part.type();
+  }
+  return node.set(node.concat(parts, *axis));
+}
+
+/// Sizes are an input since opset 13, an attribute before; else equal parts (the last smaller, since opset 18).
+LogicalResult buildSplit(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", 0), x->rank());
+  FailureOr<std::optional<SmallVector<int64_t>>> given = node.inputOrAttribute(1, "split");
+  if (failed(axis) || failed(given))
+    return failure();
+  if (!x->shape[*axis].isStatic())
+    return node.error() << "splits dimension " << *axis << ", whose size is not known";
+  int64_t extent = x->shape[*axis].value(), count = static_cast<int64_t>(node.results.size());
+  if (node.intAttribute("num_outputs", count) != count)
+    return node.error() << "has " << count << " outputs and num_outputs " << node.intAttribute("num_outputs", count);
+  SmallVector<int64_t> sizes;
+  if (*given) {
+    sizes = std::move(**given);
+  } else {
+    int64_t each = (extent + count - 1) / count;
+    for (int64_t i = 0; i < count; ++i)
+      sizes.push_back(std::clamp<int64_t>(extent - i * each, 0, each));
+  }
+  if (static_cast<int64_t>(sizes.size()) != count)
+    return node.error() << "has " << count << " outputs and " << sizes.size() << " sizes";
+  FailureOr<SmallVector<Tensor, 1>> parts = splitTensor(node, *x, *axis, sizes);
+  if (failed(parts))
+    return failure();
+  for (auto [index, part] : llvm::enumerate(*parts))
+    if (failed(node.set(part, index)))
+      return failure();
+  return success();
+}
+
+/// One list of Slice: an input since opset 10, an attribute before.
+FailureOr<std::optional<Dims>> sliceList(NodeContext &node, unsigned index, StringRef name) {
+  if (node.opset < 10) {
+    std::optional<SmallVector<int64_t>> list = node.intsAttribute(name);
+    if (!list)
+      return std::optional<Dims>();
+    return std::optional(Dims(llvm::map_range(*list, [](int64_t n) { return Dim(n); })));
+  }
+  if (!node.has(index))
+    return std::optional<Dims>();
+  FailureOr<Tensor> tensor = node.input(index);
+  if (failed(tensor))
+    return failure();
+  if (!tensor->contents) {
+    node.error() << name << " (input " << index << ") must be constant";
+    return failure();
+  }
+  return tensor->contents;
+}
+
+LogicalResult buildSlice(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  FailureOr<std::optional<Dims>> starts = sliceList(node, 1, "starts"), ends = sliceList(node, 2, "ends"),
+                                 axes = sliceList(node, 3, "axes"), steps = sliceList(node, 4, "steps");
+  if (failed(x) || failed(starts) || failed(ends) || failed(axes) || failed(steps))
+    return failure();
+  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() || (*axes && (*axes)->size() != (*starts)->size()) ||
+      (*steps && (*steps)->size() != (*starts)->size()))
+    return node.error() << "needs starts, ends, axes and steps of one length";
+  SmallVector<int64_t> from(x->rank(), 0), by(x->rank(), 1);
+  Dims shape = x->shape;
+  for (size_t i = 0; i < (*starts)->size(); ++i) {
+    Dim start = (**starts)[i], end = (**ends)[i], step = *steps ? (**steps)[i] : Dim(1);
+    Dim given = *axes ? (**axes)[i] : Dim(static_cast<int64_t>(i));
+    if (!given.isStatic() || !step.isStatic())
+      return node.error() << "axes and steps must be constant";
+    FailureOr<int64_t> axis = node.axis(given.value(), x->rank());
+    if (failed(axis))
+      return failure();
+    const Dim &extent = x->shape[*axis];
+    if (step.is(0))
+      return node.error() << "has step 0";
+    if (!extent.isStatic()) {
+      // Only the whole dimension, whatever it is.
+      bool whole = step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= INT32_MAX));
+      if (!whole)
+        return node.error() << "cuts dimension " << *axis << ", whose size is not known";
+      continue;
+    }
+    if (!start.isStatic() || !end.isStatic())
+      return node.error() << "starts and ends must be constant";
+    int64_t n = extent.value(), s = step.value();
+    auto clamp = [&](int64_t index, int64_t low, int64_t high) {
+      return std::clamp(index < 0 ? (index < -n ? low : index + n) : index, low, high);
+    };
+    int64_t first = s > 0 ? clamp(start.value(), 0, n) : clamp(start.value(), n == 0 ? 0 : 0, n - 1);
+    if (s < 0 && start.value() < -n)
+      first = -1;
+    int64_t last = s > 0 ? clamp(end.value(), 0, n) : (end.value() < -n ? -1 : clamp(end.value(), -1, n - 1));
+    int64_t size = s > 0 ? (last - first + s - 1) / s : (first - last + (-s) - 1) / -s;
+    shape[*axis] = Dim(std::max<int64_t>(0, size));
+    from[*axis] = size > 0 ? first : 0;
+    by[*axis] = s;
+  }
+  if (shape == x->shape && llvm::all_of(by, [](int64_t s) { return s == 1; }))
+    return node.set(*x);
+  return node.set(node.slice(*x, from, by, std::move(shape)));
+}
+
+LogicalResult buildExpand(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0), shape = node.input(1);
+  if (failed(x) || failed(shape))
+    return failure();
+  if (shape->rank() != 1 || !shape->shape[0].isStatic())
+    return node.error() << "needs a shape of known rank, not " << shape->type();
+  Dims target;
+  if (shape->contents)
+    target = *shape->contents;
+  else
+    for (int64_t i = 0; i < shape->shape[0].value(); ++i)
+      target.push_back(node.freshDim());
+  FailureOr<Dims> result = node.broadcastShape(x->shape, target);
+  if (failed(result))
+    return node.error() << "cannot expand " << x->type() << " to " << node.tensorType(target, x->elementType());
+  return node.set(node.broadcastTo(*x, std::move(*result), [&] { return *shape; }));
+}
+
+/// Every dimension gets a partner in front of it that repeats it.
+LogicalResult buildTile(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  FailureOr<SmallVector<int64_t>> repeats = node.integerInput(1, "repeats");
+  if (failed(x) || failed(repeats))
+    return failure();
+  if (static_cast<int64_t>(repeats->size()) != x->rank() || llvm::any_of(*repeats, [](int64_t n) { return n < 0; }))
+    return node.error() << "needs one repeat for each dimension of " << x->type();
+  Dims apart, repeated, joined;
+  for (auto [dim, count] : llvm::zip_equal(x->shape, *repeats)) {
+    if (count != 1) {
+      apart.push_back(Dim(1));
+      repeated.push_back(Dim(count));
+    }
+    apart.push_back(dim);
+    repeated.push_back(dim);
+    joined.push_back(Dim::multiply(dim, Dim(count)).value_or(node.freshDim()));
+  }
+  Tensor wide = node.broadcastTo(node.reshape(*x, apart), repeated, [&]() -> Tensor { llvm_unreachable("repeats are static"); });
+  return node.set(node.reshape(wide, std::move(joined), {*x}));
+}
+
+/// Constant mode; pads are [begin of each axis, end of each axis].
+LogicalResult buildPad(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  FailureOr<std::optional<SmallVector<int64_t>>> pads = node.inputOrAttribute(1, "pads");
+  if (failed(x) || failed(pads))
+    return failure();
+  std::string mode = node.stringAttribute("mode", "constant");
+  if (mode != "constant")
+    return node.error() << "mode '" << mode << "' is not supported";
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x->rank()));
+  if (node.has(3)) {
+    FailureOr<SmallVector<int64_t>> given = node.integerInput(3, "axes");
+    if (failed(given))
+      return failure();
+    for (int64_t &entry : *given) {
+      FailureOr<int64_t> axis = node.axis(entry, x->rank());
+      if (failed(axis))
+        return failure();
+      entry = *axis;
+    }
+    axes = std::move(*given);
+  }
+  if (!*pads || (*pads)->size() != 2 * axes.size())
+    return node.error() << "needs two pads for each of " << axes.size() << " axes";
+  double value = node.floatAttribute("value", 0);
+  if (node.has(2)) {
+    std::optional<double> constant = node.scalarConstant(node.inputs[2]->tensors.front());
+    if (!constant)
+      return node.error() << "the padding's value (input 2) must be constant";
+    value = *constant;
+  }
+  SmallVector<int64_t> low(x->rank(), 0), high(x->rank(), 0), interior(x->rank(), 0);
+  Dims shape = x->shape;
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    low[axis] = (**pads)[index];
+    high[axis] = (**pads)[index + axes.size()];
+    if (low[axis] < 0 || high[axis] < 0)
+      return node.error() << "negative pads are not supported";
+    std::optional<Dim> sum = Dim::add(shape[axis], Dim(low[axis] + high[axis]));
+    if (!sum)
+      return node.error() << "pads dimension " << axis << ", whose size is not known";
+    shape[axis] = *sum;
+  }
+  return node.set(node.make<nn::PadOp>(std::move(shape), x->elementType(), x->value, low, high, interior,
+                                       APFloat(value)));
+}
+
+/// The lower (or upper) triangle of the last two dimensions; zeros elsewhere.
+LogicalResult buildTrilu(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  int64_t k = 0, rank = x->rank();
+  if (node.has(1)) {
+    FailureOr<SmallVector<int64_t>> given = node.integerInput(1, "k");
+    if (failed(given))
+      return failure();
+    k = given->front();
+  }
+  if (rank < 2 || !x->shape[rank - 1].isStatic() || !x->shape[rank - 2].isStatic())
+    return node.error() << "needs matrices of known size, not " << x->type();
+  bool upper = node.intAttribute("upper", 1) != 0;
+  Dims matrix(ArrayRef(x->shape).take_back(2));
+  Type i64 = node.builder.getI64Type();
+  Tensor row = node.make<nn::IotaOp>(matrix, i64, 0), column = node.make<nn::IotaOp>(matrix, i64, 1);
+  if (k)
+    row = node.binary<nn::AddOp>(row, node.broadcastTo(node.splat(static_cast<double>(k), i64), matrix, nullptr));
+  Tensor keep = node.make<nn::CompareOp>(matrix, node.builder.getI1Type(),
+                                         upper ? nn::ComparePredicate::ge : nn::ComparePredicate::le, column.value, row.value);
+  auto shape = [&] { return node.shapeOf(*x); };
+  Tensor condition = node.broadcastTo(keep, x->shape, shape);
+  Tensor zero = node.broadcastTo(node.splat(0, x->elementType()), x->shape, shape);
+  return node.set(node.make<nn::SelectOp>(x->shape, x->elementType(), condition.value, x->value, zero.value));
+}
+
+constexpr OperatorRow rows[] = {
+    {"Concat", 4, kNewestOpset, buildConcat},
+    {"Expand", 8, kNewestOpset, buildExpand},
+    {"Flatten", 1, kNewestOpset, buildFlatten},
+    {"Pad", 2, kNewestOpset, buildPad},
+    {"Reshape", 5, kNewestOpset, buildReshape},
+    {"Shape", 1, kNewestOpset, buildShape},
+    {"Size", 1, kNewestOpset, buildSize},
+    {"Slice", 1, kNewestOpset, buildSlice},
+    {"Split", 2, kNewestOpset, buildSplit},
+    {"Squeeze", 1, kNewestOpset, buildSqueeze},
+    {"Tile", 6, kNewestOpset, buildTile},
+    {"Transpose", 1, kNewestOpset, buildTranspose},
+    {"Trilu", 14, kNewestOpset, buildTrilu},
+    {"Unsqueeze", 1, kNewestOpset, buildUnsqueeze},
+};
+
+} // namespace
+
+ArrayRef<OperatorRow> zero::onnx_import::shapeOperators() { return rows; }

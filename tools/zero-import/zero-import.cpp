@@ -1,0 +1,74 @@
+//===- zero-import.cpp - model.onnx to model.mlir -------------------------===//
+#include "zero/Import/ImportFlags.h"
+#include "zero/Import/ONNX.h"
+
+#include "dialects/NN/NNOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+
+namespace cl = llvm::cl;
+
+namespace {
+enum ExitCode { kOk = 0, kUsage = 2, kBadInput = 3 };
+
+/// Prints diagnostics as `zero-import: error: text`; the text names the node, the weight or the file.
+void printDiagnostic(const mlir::Diagnostic &diagnostic) {
+  auto print = [](llvm::StringRef severity, const mlir::Diagnostic &part) {
+    llvm::errs() << "zero-import: " << severity << ": ";
+    if (auto name = llvm::dyn_cast<mlir::NameLoc>(part.getLocation()); name && !part.str().contains(name.getName().strref()))
+      llvm::errs() << "at '" << name.getName().strref() << "': ";
+    llvm::errs() << part << '\n';
+  };
+  llvm::StringRef severity[] = {"note", "warning", "error", "remark"};
+  print(severity[static_cast<int>(diagnostic.getSeverity())], diagnostic);
+  for (const mlir::Diagnostic &note : diagnostic.getNotes())
+    print("note", note);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::OptionCategory category("zero-import");
+  cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
+  cl::opt<std::string> output("o", cl::value_desc("MODEL.mlir"), cl::init("-"),
+                              cl::desc("Where the module goes; - is standard output"), cl::cat(category));
+  zero::ImportFlags flags(category);
+  cl::HideUnrelatedOptions(category);
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (!cl::ParseCommandLineOptions(argc, argv, "reads an ONNX model and writes it as nn, with its training loss\n", &problems)) {
+    llvm::errs() << problem;
+    return kUsage;
+  }
+  if (input.empty()) {
+    llvm::errs() << "zero-import: error: no model given: zero-import MODEL.onnx -o MODEL.mlir\n";
+    return kUsage;
+  }
+  std::optional<zero::ImportOptions> options = flags.parse("zero-import");
+  if (!options)
+    return kUsage;
+  if (output != "-") {
+    options->baseFolder = llvm::sys::path::parent_path(output);
+    llvm::SmallString<256> side(llvm::StringRef{output});
+    llvm::sys::path::replace_extension(side, "weights");
+    options->sideFile = std::string(side);
+  }
+
+  mlir::MLIRContext context;
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) { return printDiagnostic(diagnostic), mlir::success(); });
+  mlir::OwningOpRef<mlir::ModuleOp> module = zero::importONNX(input, *options, &context);
+  if (!module)
+    return kBadInput;
+  llvm::Error error = llvm::writeToOutput(output, [&](llvm::raw_ostream &os) {
+    module->print(os, mlir::OpPrintingFlags().enableDebugInfo());
+    return llvm::Error::success();
+  });
+  if (error) {
+    llvm::errs() << "zero-import: error: cannot write '" << output << "': " << llvm::toString(std::move(error)) << '\n';
+    return kBadInput;
+  }
+  return kOk;
+}
