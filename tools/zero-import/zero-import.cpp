@@ -18,7 +18,7 @@ enum ExitCode { kOk = 0, kUsage = 2, kBadInput = 3 };
 void printDiagnostic(const mlir::Diagnostic &diagnostic) {
   auto print = [](llvm::StringRef severity, const mlir::Diagnostic &part) {
     llvm::errs() << "zero-import: " << severity << ": ";
-    if (auto name = llvm::dyn_cast<mlir::NameLoc>(part.getLocation()); name && !part.str().contains(name.getName().strref()))
+    if (auto name = llvm::dyn_cast<mlir::NameLoc>(part.getLocation()); name && !llvm::StringRef(part.str()).contains(name.getName()))
       llvm::errs() << "at '" << name.getName().strref() << "': ";
     llvm::errs() << part << '\n';
   };

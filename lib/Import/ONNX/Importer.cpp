@@ -308,9 +308,12 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
 LogicalResult Importer::finish() {
   Block &body = function.getBody().front();
   // Backwards, so that a chain of unused ops goes in one walk.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  for (Operation *op = body.getTerminator()->getPrevNode(); op;) {
+    Operation *before = op->getPrevNode();
+    if (isOpTriviallyDead(op))
+      op->erase();
+    op = before;
+  }
 
   SmallVector<Stored *> parameters;
   std::map<std::string, Stored *> byName;

@@ -41,7 +41,10 @@ Tensor combined(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, cons
 using Before = Tensor (*)(NodeContext &, const Tensor &);
 using After = Tensor (*)(NodeContext &, const Tensor &x, ArrayRef<int64_t> axes, const Tensor &reduced);
 
-template <nn::ReduceKind kind, Before before = nullptr, After after = nullptr>
+Tensor asItIs(NodeContext &, const Tensor &x) { return x; }
+Tensor asItIs(NodeContext &, const Tensor &, ArrayRef<int64_t>, const Tensor &reduced) { return reduced; }
+
+template <nn::ReduceKind kind, Before before = asItIs, After after = asItIs>
 LogicalResult buildReduce(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
@@ -49,13 +52,11 @@ LogicalResult buildReduce(NodeContext &node) {
   FailureOr<std::optional<SmallVector<int64_t>>> axes = reductionAxes(node, *x);
   if (failed(axes))
     return failure();
-  Tensor operand = before ? before(node, *x) : *x;
+  Tensor operand = before(node, *x);
   if (!*axes) // nothing is reduced
-    return node.set(after ? after(node, *x, {}, operand) : operand);
+    return node.set(after(node, *x, {}, operand));
   Tensor result = node.reduce(kind, operand, **axes, node.intAttribute("keepdims", 1) != 0);
-  if (after)
-    result = after(node, *x, **axes, result);
-  return node.set(std::move(result));
+  return node.set(after(node, *x, **axes, result));
 }
 
 Tensor square(NodeContext &node, const Tensor &x) { return node.binary<nn::MulOp>(x, x); }
@@ -82,7 +83,7 @@ constexpr OperatorRow rows[] = {
     {"ReduceL1", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, magnitude>},
     {"ReduceL2", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, square, root>},
     {"ReduceMax", 1, kNewestOpset, buildReduce<nn::ReduceKind::max>},
-    {"ReduceMean", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, nullptr, divide>},
+    {"ReduceMean", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, asItIs, divide>},
     {"ReduceMin", 1, kNewestOpset, buildReduce<nn::ReduceKind::min>},
     {"ReduceProd", 1, kNewestOpset, buildReduce<nn::ReduceKind::prod>},
     {"ReduceSum", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum>},

@@ -1,18 +1,119 @@
-//===- VerifyImport.cpp - nn-verify-import ---===//
+//===- VerifyImport.cpp - nn-verify-import --------------------------------===//
+//
+// The contract of phase import, changed by nothing: @forward takes inputs, labels, parameters and frozen weights with
+// static shapes, holds no op of symbolic shapes, and returns what its one loss gives.
+// Test: test/Transforms/NN/verify-import.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/NN/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace zero::nn;
 
 namespace zero {
 #define GEN_PASS_DEF_NNVERIFYIMPORT
 #include "zero/Transforms/NN/Passes.h.inc"
 
 namespace {
+
 class NNVerifyImport : public impl::NNVerifyImportBase<NNVerifyImport> {
 public:
-  using NNVerifyImportBase::NNVerifyImportBase;
   void runOnOperation() override {
-    getOperation().emitError("pass nn-verify-import is not written yet");
-    signalPassFailure();
+    func::FuncOp forward;
+    for (Operation &op : *getOperation().getBody()) {
+      auto function = dyn_cast<func::FuncOp>(op);
+      if (!function || function.getName() != "forward") {
+        op.emitError() << "phase import holds nothing but @forward";
+        return signalPassFailure();
+      }
+      forward = function;
+    }
+    if (!forward || forward.isExternal()) {
+      getOperation().emitError() << "phase import needs a function @forward";
+      return signalPassFailure();
+    }
+    if (failed(checkArguments(forward)) || failed(checkBody(forward)) || failed(checkLoss(forward)))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult checkArguments(func::FuncOp forward) {
+    llvm::StringMap<unsigned> seen[2]; // data, and weights
+    bool trains = false;
+    for (BlockArgument argument : forward.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      auto role = forward.getArgAttrOfType<RoleAttr>(index, kRoleAttrName);
+      if (!role)
+        return emitError(argument.getLoc()) << "argument " << index << " of @forward has no nn.role";
+      StringRef kind = stringifyRoleKind(role.getKind());
+      bool isWeight = role.getKind() == RoleKind::Parameter || role.getKind() == RoleKind::Frozen;
+      if (!isWeight && role.getKind() != RoleKind::Input && role.getKind() != RoleKind::Label)
+        return emitError(argument.getLoc()) << "argument " << index << " of @forward has role '" << kind
+                                            << "', which is not of phase import";
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type || !type.hasStaticShape())
+        return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has type " << argument.getType()
+                                            << "; nn-bind-batch should have made it static";
+      auto [entry, isNew] = seen[isWeight].try_emplace(role.getName(), index);
+      if (!isNew) {
+        InFlightDiagnostic error = emitError(argument.getLoc())
+                                   << kind << " '" << role.getName() << "' is argument " << index << " and argument "
+                                   << entry->second;
+        error.attachNote(forward.getArgument(entry->second).getLoc()) << "the first is here";
+        return error;
+      }
+      if (isWeight && !forward.getArgAttr(index, kDataAttrName))
+        return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has no nn.data";
+      if (role.getKind() == RoleKind::Parameter && !isa<FloatType>(type.getElementType()))
+        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' has type " << type
+                                            << "; only floats are trained";
+      trains |= role.getKind() == RoleKind::Parameter;
+    }
+    if (!trains)
+      return forward.emitError("@forward has no parameter to train");
+    return success();
+  }
+
+  LogicalResult checkBody(func::FuncOp forward) {
+    for (Operation &op : forward.getBody().front().without_terminator()) {
+      if (!isa_and_nonnull<NNDialect>(op.getDialect()))
+        return op.emitError() << "'" << op.getName() << "' is not an op of the nn dialect";
+      if (isa<ShapeOfOp, BroadcastToOp>(op) || (isa<ReshapeOp>(op) && cast<ReshapeOp>(op).getShape()))
+        return op.emitOpError("computes with shapes; nn-bind-batch should have removed it");
+      for (Value result : op.getResults())
+        if (auto type = dyn_cast<RankedTensorType>(result.getType()); type && !type.hasStaticShape())
+          return op.emitOpError() << "has a result of type " << type << "; nn-bind-batch should have made it static";
+    }
+    return success();
+  }
+
+  LogicalResult checkLoss(func::FuncOp forward) {
+    RoleKind expected[] = {RoleKind::LossSum, RoleKind::LabelCount};
+    Operation *terminator = forward.getBody().front().getTerminator();
+    if (terminator->getNumOperands() != 2)
+      return forward.emitError() << "@forward returns " << terminator->getNumOperands() << " values, not the loss's 2";
+    for (auto [index, kind] : llvm::enumerate(expected)) {
+      auto role = forward.getResultAttrOfType<RoleAttr>(index, kRoleAttrName);
+      if (!role || role.getKind() != kind)
+        return forward.emitError() << "result " << index << " of @forward must have role '" << stringifyRoleKind(kind) << "'";
+    }
+    SmallVector<LossOpInterface> losses(forward.getBody().front().getOps<LossOpInterface>());
+    if (losses.size() != 1)
+      return forward.emitError() << "@forward has " << losses.size() << " losses, not 1";
+    for (unsigned index : {0u, 1u})
+      if (terminator->getOperand(index) != losses.front()->getResult(index)) {
+        InFlightDiagnostic error = terminator->emitError() << "result " << index << " of @forward is not result " << index
+                                                           << " of its loss";
+        error.attachNote(losses.front().getLoc()) << "the loss is here";
+        return error;
+      }
+    return success();
   }
 };
+
 } // namespace
 } // namespace zero
