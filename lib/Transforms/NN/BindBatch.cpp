@@ -55,7 +55,7 @@ private:
       error.attachNote(value.getLoc()) << "it is computed from this argument";
       return failure();
     }
-    if (!reference::isEvaluable(op, kMaxShapeElements))
+    if (!isa<ShapeOfOp>(op) && !reference::isEvaluable(op, kMaxShapeElements))
       return user->emitOpError() << "has a shape that depends on '" << op->getName()
                                  << "', which is not arithmetic of small constants";
     SmallVector<reference::HostTensor> operands;
