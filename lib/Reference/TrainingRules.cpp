@@ -14,7 +14,7 @@ using namespace zero::reference;
 
 LogicalResult zero::reference::apply(nn::CrossEntropyOp op, Operands operands, Results results) {
   const HostTensor &logits = operands[0], &labels = operands[1];
-  int64_t classes = logits.getShape().back(), counted = 0;
+  int64_t classes = logits.getShape().back(), counted = 0, ignored = op.getIgnoreIndex();
   double total = 0;
   for (int64_t row = 0; row < labels.getNumElements(); ++row) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -25,10 +25,10 @@ LogicalResult zero::reference::apply(nn::CrossEntropyOp op, Operands operands, R
     double logSumExp = largest + std::log(sum);
     results[2].setFloat(row, logSumExp);
     int64_t label = labels.getInt(row);
-    if (label == static_cast<int64_t>(op.getIgnoreIndex()))
+    if (label == ignored)
       continue;
     if (label < 0 || label >= classes)
-      return op.emitOpError() << "label " << row << " is " << label << ", neither " << op.getIgnoreIndex()
+      return op.emitOpError() << "label " << row << " is " << label << ", neither " << ignored
                               << " (ignored) nor inside [0, " << classes << ")";
     total += logSumExp - logits.getFloat(row * classes + label);
     ++counted;
