@@ -2,6 +2,9 @@
 //
 // Half-precision operands: the gradient is computed in float32 and rounded once.
 //
+// What depends on forward values alone is written as in the decomposition: CSE merges the two, the forward kernel computes
+// it once, and one value (gelu's slope, layer_norm's n) is saved in the place of the operand.
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/TensorBuilder.h"
 #include <numbers>
@@ -26,7 +29,7 @@ Gradients GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, 
   } else {
     constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, c = 0.044715;
     Value square = b.mul(x, x);
-    Value t = b.unary<TanhOp>(b.mul(b.mul(x, b.add(b.mul(square, c), 1.0)), k));
+    Value t = b.unary<TanhOp>(b.mul(b.add(x, b.mul(b.mul(square, x), c)), k));
     Value inner = b.mul(b.add(b.mul(square, 3.0 * c), 1.0), k);
     Value right = b.mul(b.mul(b.mul(x, 0.5), b.subFrom(1.0, b.mul(t, t))), inner);
     slope = b.add(b.mul(b.add(t, 1.0), 0.5), right);
