@@ -3,9 +3,17 @@
 #include <cstdlib>
 #include <initializer_list>
 
-bool zero::env::startedByMpirun() {
+/// The rank as the launchers say it, or null.
+static const char *rankVariable() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
-    if (std::getenv(name))
-      return true;
-  return false;
+    if (const char *value = std::getenv(name))
+      return value;
+  return nullptr;
+}
+
+bool zero::env::startedByMpirun() { return rankVariable() != nullptr; }
+
+unsigned zero::env::launchedRank() {
+  const char *value = rankVariable();
+  return value ? static_cast<unsigned>(std::strtoul(value, nullptr, 10)) : 0;
 }

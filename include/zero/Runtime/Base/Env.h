@@ -6,6 +6,8 @@ namespace zero::env {
 
 /// Whether mpirun (or another launcher of MPI programs) started this process.
 bool startedByMpirun();
+/// The rank that the launcher gave this process; 0 where none did.
+unsigned launchedRank();
 
 } // namespace zero::env
 

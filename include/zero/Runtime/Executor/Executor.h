@@ -1,0 +1,78 @@
+//===- Executor.h - Runs the sections of a plan ---------------------------===//
+//
+// Walks the plan and decides nothing: which command runs where and after what is the compiler's work.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_RUNTIME_EXECUTOR_EXECUTOR_H
+#define ZERO_RUNTIME_EXECUTOR_EXECUTOR_H
+
+#include "zero/Container/Container.h"
+#include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/Kernels/Kernel.h"
+#include <string_view>
+
+namespace zero {
+
+class Trace;
+
+struct ExecutorOptions {
+  unsigned threads = 1;
+  Trace *trace = nullptr; ///< receives what every command did, where set
+};
+
+/// Bytes that this rank has sent, by kind of collective.
+struct Traffic {
+  uint64_t allGather = 0;
+  uint64_t reduceScatter = 0;
+  uint64_t control = 0;
+};
+
+struct StepResults {
+  float loss = 0;
+  float gradNorm = 0;
+  int64_t labelCount = -1; ///< -1 where the program does not count labels
+};
+
+/// One rank's execution of a container: its memory, kernels, queues and channels. `container` and `bootstrap` outlive it.
+class Executor {
+public:
+  /// Every rank calls it; the outcome is agreed on: all succeed, or all fail with the same error.
+  static Expected<std::unique_ptr<Executor>> create(const Container &container, Bootstrap &bootstrap,
+                                                    const ExecutorOptions &options);
+  ~Executor();
+
+  /// Where the input of the plan with that index is written before each micro-batch.
+  void *input(size_t index) const;
+  /// Runs one micro-batch; the first of a step is number 0.
+  Status runMicroBatch(unsigned number);
+  /// Runs the update of step `step` (from 1).
+  Status runUpdate(uint64_t step);
+  StepResults results() const;
+  /// The learning rate of the plan.
+  double learningRate() const;
+
+  Traffic traffic() const;
+  /// Bytes of all device arenas.
+  uint64_t deviceBytes() const;
+  CpuVariant variant() const;
+
+  /// Reads parameters back: this rank's elements of a bucket, or all of them where they are whole here (`sharded` false).
+  struct Parameters {
+    const std::byte *data;
+    uint64_t bytes;
+    bool sharded;
+  };
+  Parameters parameters(size_t bucket) const;
+
+private:
+  struct Impl;
+  explicit Executor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+/// The command that compiles the same program for another world size, for messages.
+std::string recompileCommand(const Container &container, unsigned worldSize);
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,106 @@
+//===- TokenDataSet.cpp - Samples from a file of tokens -------------------===//
+//
+// The file is cut into windows of T tokens; the labels of a window are its tokens one place on. The order of the windows is
+// a pure function of seed and epoch.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Data/MappedFile.h"
+#include "lib/Runtime/Data/Openers.h"
+#include "lib/Runtime/Data/Permutation.h"
+#include "zero/Container/PlanView.h"
+
+namespace zero {
+namespace {
+
+class TokenDataSet final : public DataSet {
+public:
+  static Expected<std::unique_ptr<DataSet>> open(const DataOptions &options, const schema::Plan &plan) {
+    auto data = std::make_unique<TokenDataSet>();
+    ZERO_ASSIGN_OR_RETURN(data->file, MappedFile::open(options.path));
+    if (Status status = data->check(options, plan); !status.ok())
+      return status.annotate("'" + options.path + "'");
+    return std::unique_ptr<DataSet>(std::move(data));
+  }
+
+  uint64_t samples() const override { return (tokens - 1) / length; }
+
+  void read(size_t input, uint64_t epoch, uint64_t first, uint64_t number, void *target) const override {
+    Permutation order(samples(), seed, epoch);
+    for (uint64_t i = 0; i < number; ++i) {
+      uint64_t begin = order(first + i) * length + (isLabel[input] ? 1 : 0);
+      char *row = static_cast<char *>(target) + i * length * (wide[input] ? 8 : 4);
+      for (uint64_t t = 0; t < length; ++t) {
+        if (wide[input])
+          store<int64_t>(row, t, tokenAt(begin + t));
+        else
+          store<int32_t>(row, t, tokenAt(begin + t));
+      }
+    }
+  }
+
+private:
+  template <typename T> static void store(char *row, uint64_t t, uint16_t token) {
+    T value = token;
+    std::memcpy(row + t * sizeof(T), &value, sizeof(T));
+  }
+  uint16_t tokenAt(uint64_t i) const {
+    const unsigned char *bytes = reinterpret_cast<const unsigned char *>(file->bytes().data());
+    return tokenBytes == 1 ? bytes[i] : static_cast<uint16_t>(bytes[2 * i] | bytes[2 * i + 1] << 8);
+  }
+
+  Status check(const DataOptions &options, const schema::Plan &plan) {
+    tokenBytes = options.format == DataFormat::Bytes ? 1 : 2;
+    length = options.sequenceLength;
+    seed = options.seed;
+    if (file->bytes().size() % tokenBytes != 0)
+      return Status::badInput("has " + std::to_string(file->bytes().size()) + " bytes, not a multiple of 2");
+    tokens = file->bytes().size() / tokenBytes;
+    if (tokens < length + 1)
+      return Status::badInput("has " + std::to_string(tokens) + " tokens, one sample needs " + std::to_string(length + 1));
+
+    unsigned labels = 0, others = 0;
+    for (const schema::Input *input : records(plan.inputs())) {
+      std::string name = (input->label() ? "the labels '" : "input '") + std::string(text(input->name())) + "'";
+      (input->label() ? labels : others) += 1;
+      if (input->element() != schema::ElementType::i64 && input->element() != schema::ElementType::i32)
+        return Status::badInput("holds tokens, but " + name + " are of type " +
+                                schema::EnumNameElementType(input->element()));
+      auto shape = records(input->shape());
+      if (shape.size() != 2)
+        return Status::badInput("gives samples of one dimension, " + name + " has " + std::to_string(shape.size() - 1));
+      if (shape[1] != static_cast<int64_t>(length))
+        return Status::badInput("--sequence-length is " + std::to_string(length) + ", " + name + " has sequences of " +
+                                std::to_string(shape[1]));
+      isLabel.push_back(input->label());
+      wide.push_back(input->element() == schema::ElementType::i64);
+      ZERO_RETURN_IF_ERROR(checkTokens(*input, name));
+    }
+    if (labels != 1 || others != 1)
+      return Status::badInput("gives one input and its labels, the model takes " + std::to_string(others) +
+                              " inputs and " + std::to_string(labels) + " labels");
+    return {};
+  }
+
+  Status checkTokens(const schema::Input &input, const std::string &name) const {
+    if (input.limit() == 0 || input.limit() >= (tokenBytes == 1 ? 256 : 65536))
+      return {};
+    for (uint64_t i = 0; i < tokens; ++i)
+      if (tokenAt(i) >= input.limit())
+        return Status::badInput("holds token " + std::to_string(tokenAt(i)) + " at " + std::to_string(i) + ", outside [0, " +
+                                std::to_string(input.limit()) + ") of " + name);
+    return {};
+  }
+
+  std::unique_ptr<MappedFile> file;
+  unsigned tokenBytes = 1;
+  uint64_t length = 0, tokens = 0, seed = 0;
+  std::vector<bool> isLabel, wide;
+};
+
+} // namespace
+
+Expected<std::unique_ptr<DataSet>> openTokens(const DataOptions &options, const schema::Plan &plan) {
+  return TokenDataSet::open(options, plan);
+}
+
+} // namespace zero

@@ -1,0 +1,53 @@
+//===- Values.cpp - Integers of data against what the model takes ---------===//
+#include "lib/Runtime/Data/Values.h"
+#include <cstring>
+
+namespace zero {
+
+std::string positionText(uint64_t index, const std::vector<uint64_t> &shape) {
+  std::string text;
+  for (size_t i = shape.size(); i-- > 0;) {
+    text = std::to_string(index % shape[i]) + (text.empty() ? "" : ", ") + text;
+    index /= shape[i];
+  }
+  return "[" + text + "]";
+}
+
+template <typename T>
+static Status checkAs(const schema::Input &input, const char *data, const std::vector<uint64_t> &shape) {
+  uint64_t count = 1;
+  for (uint64_t dimension : shape)
+    count *= dimension;
+  for (uint64_t i = 0; i < count; ++i) {
+    T stored;
+    std::memcpy(&stored, data + i * sizeof(T), sizeof(T));
+    int64_t value = static_cast<int64_t>(stored);
+    if ((value >= 0 && value < input.limit()) || (input.has_ignore_index() && value == input.ignore_index()))
+      continue;
+    std::string ignored = input.has_ignore_index() ? " and not the ignored " + std::to_string(input.ignore_index()) : "";
+    return Status::badInput("array '" + std::string(text(input.name())) + "' holds " + std::to_string(value) + " at " +
+                            positionText(i, shape) + ", outside [0, " + std::to_string(input.limit()) + ")" + ignored);
+  }
+  return {};
+}
+
+Status checkValues(const schema::Input &input, const char *data, const std::vector<uint64_t> &shape) {
+  if (input.limit() == 0)
+    return {};
+  switch (input.element()) {
+  case schema::ElementType::i64:
+    return checkAs<int64_t>(input, data, shape);
+  case schema::ElementType::i32:
+    return checkAs<int32_t>(input, data, shape);
+  case schema::ElementType::i16:
+    return checkAs<int16_t>(input, data, shape);
+  case schema::ElementType::i8:
+    return checkAs<int8_t>(input, data, shape);
+  case schema::ElementType::u8:
+    return checkAs<uint8_t>(input, data, shape);
+  default:
+    return {};
+  }
+}
+
+} // namespace zero

@@ -1,0 +1,19 @@
+//===- Values.h - Integers of data against what the model takes -----------===//
+#ifndef ZERO_LIB_RUNTIME_DATA_VALUES_H
+#define ZERO_LIB_RUNTIME_DATA_VALUES_H
+
+#include "zero/Container/PlanView.h"
+#include "zero/Runtime/Base/Status.h"
+#include <vector>
+
+namespace zero {
+
+/// "[3, 5]": where element `index` of an array of that shape stands.
+std::string positionText(uint64_t index, const std::vector<uint64_t> &shape);
+
+/// Every integer lies in [0, limit) or is the ignore index, as the input says; others are named with their place.
+Status checkValues(const schema::Input &input, const char *data, const std::vector<uint64_t> &shape);
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,230 @@
+//===- Executor.cpp - Runs the sections of a plan -------------------------===//
+#include "zero/Runtime/Executor/Executor.h"
+#include "lib/Runtime/Executor/Commands.h"
+#include "lib/Runtime/Executor/ThreadPool.h"
+#include <cmath>
+#include <cstring>
+
+namespace zero {
+namespace {
+
+/// A command with the events around it.
+struct Step {
+  std::unique_ptr<CommandWork> work;
+  Queue *queue;
+  std::vector<Event *> waits;
+  Event *record = nullptr;
+};
+
+struct Section {
+  std::string name;
+  std::vector<std::unique_ptr<Event>> events;
+  std::vector<Step> steps;
+  uint64_t instance = 0; ///< how often it ran: what its events count
+};
+
+} // namespace
+
+struct Executor::Impl {
+  Impl(const Container &container, Bootstrap &bootstrap, const ExecutorOptions &options)
+      : container(container), plan(container.plan()), bootstrap(bootstrap), options(options), device(createCpuDevice()),
+        compute(options.threads), others(1) {}
+
+  /// What this rank does alone; the caller agrees on the outcome.
+  Status allocate();
+  Status createChannels();
+  Status build();
+  Status buildSection(const schema::Section &record, CommandFactory &factory, Section &section);
+  Status runSection(Section &section);
+
+  const Container &container;
+  const schema::Plan &plan;
+  Bootstrap &bootstrap;
+  ExecutorOptions options;
+  CpuVariant variant = CpuVariant::X86_64_V3;
+  TrafficCounters traffic;
+  // In the order of their lifetimes: queues end before what they use.
+  std::unique_ptr<Device> device;
+  Memory memory;
+  std::unique_ptr<KernelLibrary> library;
+  ThreadPool compute, others;
+  std::array<std::unique_ptr<Channel>, kQueueCount> channels;
+  std::vector<Section> sections;
+  std::array<std::unique_ptr<Queue>, kQueueCount> queues;
+};
+
+Status Executor::Impl::allocate() {
+  bool generated = false;
+  for (const schema::Kernel *kernel : records(plan.kernels()))
+    generated |= kernel->generated();
+  if (generated) {
+    ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, variant));
+  }
+  ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank()));
+  return memory.loadWeights(container);
+}
+
+/// One channel for each queue that holds a collective, in the same order on all ranks.
+Status Executor::Impl::createChannels() {
+  std::array<bool, kQueueCount> used = {};
+  for (const schema::Section *section : records(plan.sections()))
+    for (const schema::Command *command : records(section->commands()))
+      if (command->action_type() == schema::Action::Collective)
+        used[static_cast<size_t>(command->queue())] = true;
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (used[queue]) {
+      ZERO_ASSIGN_OR_RETURN(channels[queue], bootstrap.createChannel());
+    }
+  return {};
+}
+
+Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
+  section.name = text(record.name());
+  for (uint32_t i = 0; i < record.events(); ++i)
+    section.events.push_back(device->createEvent());
+  for (const schema::Command *command : records(record.commands())) {
+    Step step;
+    auto work = factory.make(*command, traffic);
+    if (!work.ok())
+      return work.status().annotate(section.name);
+    step.work = std::move(*work);
+    step.queue = queues[static_cast<size_t>(command->queue())].get();
+    for (uint32_t event : records(command->waits()))
+      step.waits.push_back(section.events[event].get());
+    if (command->record() >= 0)
+      step.record = section.events[static_cast<size_t>(command->record())].get();
+    section.steps.push_back(std::move(step));
+  }
+  return {};
+}
+
+Status Executor::Impl::build() {
+  size_t longest = 0; // waits, works and records of any section
+  for (const schema::Section *section : records(plan.sections())) {
+    size_t entries = 0;
+    for (const schema::Command *command : records(section->commands()))
+      entries += records(command->waits()).size() + 2;
+    longest = std::max(longest, entries);
+  }
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    bool isCompute = queue == static_cast<size_t>(schema::QueueKind::compute);
+    queues[queue] = device->createQueue(
+        {schema::EnumNameQueueKind(static_cast<schema::QueueKind>(queue)), longest, /*onCallingThread=*/isCompute},
+        bootstrap.failure());
+  }
+  KernelOptions kernelOptions;
+  kernelOptions.variant = variant;
+  std::array<Channel *, kQueueCount> channelOf;
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    channelOf[queue] = channels[queue].get();
+  CommandFactory factory(plan, memory, library.get(), kernelOptions, compute, others, channelOf, options.trace);
+  sections.resize(records(plan.sections()).size());
+  for (size_t i = 0; i < sections.size(); ++i)
+    ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
+  return {};
+}
+
+Status Executor::Impl::runSection(Section &section) {
+  uint64_t instance = ++section.instance;
+  for (Step &step : section.steps) {
+    for (Event *event : step.waits)
+      step.queue->wait(*event, instance);
+    step.queue->submit(*step.work);
+    if (step.record)
+      step.queue->record(*step.record, instance);
+  }
+  for (std::unique_ptr<Queue> &queue : queues)
+    queue->finish();
+  return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
+}
+
+Executor::Executor(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Executor::~Executor() = default;
+
+Expected<std::unique_ptr<Executor>> Executor::create(const Container &container, Bootstrap &bootstrap,
+                                                     const ExecutorOptions &options) {
+  const schema::Plan &plan = container.plan();
+  if (plan.world_size() != bootstrap.size())
+    return bootstrap.agree(Status::badInput(
+        "'" + container.path() + "' is compiled for " + std::to_string(plan.world_size()) + " ranks, this job has " +
+        std::to_string(bootstrap.size()) + "; start it with mpirun -n " + std::to_string(plan.world_size()) +
+        ", or recompile with: " + recompileCommand(container, bootstrap.size())));
+
+  // Other bytes on another rank would go unnoticed until the numbers are wrong.
+  uint64_t fingerprint = container.fingerprint(), first = fingerprint;
+  ZERO_RETURN_IF_ERROR(bootstrap.broadcast(&first, sizeof first, 0));
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(
+      first == fingerprint ? Status() : Status::badInput("'" + container.path() + "' differs from the file of rank 0")));
+
+  auto impl = std::make_unique<Impl>(container, bootstrap, options);
+  bool generated = false;
+  for (const schema::Kernel *kernel : records(plan.kernels()))
+    generated |= kernel->generated();
+  ZERO_ASSIGN_OR_RETURN(impl->variant, agreeOnVariant(container, bootstrap, generated));
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->allocate()));
+  ZERO_RETURN_IF_ERROR(impl->createChannels());
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->build()));
+  return std::unique_ptr<Executor>(new Executor(std::move(impl)));
+}
+
+void *Executor::input(size_t index) const {
+  return impl->memory.at(*records(impl->plan.inputs())[static_cast<uint32_t>(index)]->slice());
+}
+
+Status Executor::runMicroBatch(unsigned number) { return impl->runSection(impl->sections[number == 0 ? 0 : 1]); }
+
+Status Executor::runUpdate(uint64_t step) {
+  for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
+    double value = scalar->value();
+    if (text(scalar->kind()) != "learning_rate")
+      value = 1.0 - std::pow(value, static_cast<double>(step));
+    float rounded = static_cast<float>(value);
+    std::memcpy(impl->memory.at(*scalar->slice()), &rounded, sizeof rounded);
+  }
+  return impl->runSection(impl->sections.back());
+}
+
+StepResults Executor::results() const {
+  StepResults results;
+  for (const schema::StepResult *result : records(impl->plan.step_results())) {
+    const void *source = impl->memory.at(*result->slice());
+    if (text(result->kind()) == "loss")
+      std::memcpy(&results.loss, source, sizeof results.loss);
+    else if (text(result->kind()) == "grad_norm")
+      std::memcpy(&results.gradNorm, source, sizeof results.gradNorm);
+    else
+      std::memcpy(&results.labelCount, source, sizeof results.labelCount);
+  }
+  return results;
+}
+
+double Executor::learningRate() const {
+  for (const schema::StepScalar *scalar : records(impl->plan.step_scalars()))
+    if (text(scalar->kind()) == "learning_rate")
+      return scalar->value();
+  return 0;
+}
+
+Traffic Executor::traffic() const {
+  return {impl->traffic.allGather.load(), impl->traffic.reduceScatter.load(), impl->traffic.control.load()};
+}
+
+uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
+CpuVariant Executor::variant() const { return impl->variant; }
+
+Executor::Parameters Executor::parameters(size_t bucket) const {
+  for (const schema::State *state : records(impl->plan.states()))
+    if (text(state->role()) == "parameter" && state->bucket() == static_cast<int64_t>(bucket))
+      return {impl->memory.at(*state->slice()), state->slice()->size(), state->sharded()};
+  return {nullptr, 0, false};
+}
+
+std::string recompileCommand(const Container &container, unsigned worldSize) {
+  const schema::Plan &plan = container.plan();
+  std::string command(text(plan.command()));
+  if (command.empty())
+    command = "zero-compile " + std::string(text(plan.model()));
+  return command + " --world-size=" + std::to_string(worldSize) + " -o " + container.path();
+}
+
+} // namespace zero

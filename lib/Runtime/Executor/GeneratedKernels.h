@@ -1,0 +1,37 @@
+//===- GeneratedKernels.h - Kernels that came with the program ------------===//
+#ifndef ZERO_LIB_RUNTIME_EXECUTOR_GENERATEDKERNELS_H
+#define ZERO_LIB_RUNTIME_EXECUTOR_GENERATEDKERNELS_H
+
+#include "zero/Container/Container.h"
+#include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/Kernels/Kernel.h"
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zero {
+
+/// `pointers`: reads, then writes; [begin, end): a range of the independent outputs.
+using GeneratedKernel = void (*)(void *const *pointers, int64_t begin, int64_t end);
+
+/// The name that sections of kernel objects carry: "x86-64-v3".
+const char *variantName(CpuVariant variant);
+
+/// The variant that every rank can run and that the container has kernels for; agreed on by all ranks.
+Expected<CpuVariant> agreeOnVariant(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels);
+
+/// The shared object of one variant, loaded from memory. Its code may go only when nothing runs it any more.
+class KernelLibrary {
+public:
+  static Expected<std::unique_ptr<KernelLibrary>> load(const Container &container, CpuVariant variant);
+  ~KernelLibrary();
+  Expected<GeneratedKernel> find(const std::string &name) const;
+
+private:
+  explicit KernelLibrary(void *handle) : handle(handle) {}
+  void *handle;
+};
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,32 @@
+//===- Memory.h - The arenas of a rank and what lies in them --------------===//
+#ifndef ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
+#define ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
+
+#include "zero/Container/Container.h"
+#include "zero/Container/PlanView.h"
+#include "zero/Runtime/HAL/Device.h"
+#include <vector>
+
+namespace zero {
+
+class Memory {
+public:
+  /// Allocates every arena of the plan.
+  static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank);
+  /// Fills parameters and frozen tensors with the container's weights: this rank's part, or all where it holds all.
+  Status loadWeights(const Container &container);
+
+  std::byte *at(const schema::Slice &slice) const;
+  uint64_t deviceBytes() const;
+
+private:
+  Status loadParameter(const Container &container, const schema::State &state);
+
+  const schema::Plan *plan = nullptr;
+  unsigned rank = 0;
+  std::vector<std::unique_ptr<Arena>> arenas;
+};
+
+} // namespace zero
+
+#endif

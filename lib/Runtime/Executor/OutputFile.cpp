@@ -1,0 +1,53 @@
+//===- OutputFile.cpp - A file that appears whole or not at all -----------===//
+#include "lib/Runtime/Executor/OutputFile.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace zero {
+
+static Status cannotWrite(const std::string &path) {
+  return Status::badInput("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+OutputFile::OutputFile(std::string path, std::string temporary, int fd)
+    : path(std::move(path)), temporary(std::move(temporary)), fd(fd) {}
+
+Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path) {
+  std::string temporary = path + ".partial." + std::to_string(::getpid());
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return cannotWrite(path);
+  return std::unique_ptr<OutputFile>(new OutputFile(path, temporary, fd));
+}
+
+OutputFile::~OutputFile() {
+  if (fd < 0)
+    return;
+  ::close(fd);
+  ::unlink(temporary.c_str());
+}
+
+Status OutputFile::writeAt(uint64_t offset, const void *data, uint64_t size) {
+  const char *bytes = static_cast<const char *>(data);
+  while (size) {
+    ssize_t written = ::pwrite(fd, bytes, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return cannotWrite(path);
+    bytes += written, offset += written, size -= written;
+  }
+  return {};
+}
+
+Status OutputFile::commit() {
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return cannotWrite(path);
+  ::close(fd);
+  fd = -1;
+  return {};
+}
+
+} // namespace zero

@@ -1,0 +1,27 @@
+//===- OutputFile.h - A file that appears whole or not at all -------------===//
+#ifndef ZERO_LIB_RUNTIME_EXECUTOR_OUTPUTFILE_H
+#define ZERO_LIB_RUNTIME_EXECUTOR_OUTPUTFILE_H
+
+#include "zero/Runtime/Base/Status.h"
+#include <cstdint>
+#include <memory>
+
+namespace zero {
+
+/// Written beside its place under a temporary name; removed unless it was committed.
+class OutputFile {
+public:
+  static Expected<std::unique_ptr<OutputFile>> create(const std::string &path);
+  ~OutputFile();
+  Status writeAt(uint64_t offset, const void *data, uint64_t size);
+  Status commit();
+
+private:
+  OutputFile(std::string path, std::string temporary, int fd);
+  std::string path, temporary;
+  int fd;
+};
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,93 @@
+//===- Report.cpp - What rank 0 says while training -----------------------===//
+#include "lib/Runtime/Executor/Report.h"
+#include "lib/Runtime/Executor/JsonText.h"
+#include "zero/Runtime/Base/Env.h"
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <unistd.h>
+
+namespace zero {
+
+MetricsFile::~MetricsFile() {
+  if (file)
+    std::fclose(file);
+}
+
+static Status cannotWrite(const std::string &path) {
+  return Status::badInput("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+Status MetricsFile::open(const std::string &name) {
+  path = name;
+  file = std::fopen(path.c_str(), "w");
+  return file ? Status() : cannotWrite(path);
+}
+
+Status MetricsFile::write(const StepReport &report) {
+  constexpr int kFloat = 9, kDouble = 17, kTime = 6;
+  std::string line = "{\"step\": " + std::to_string(report.step);
+  auto add = [&](const char *key, const std::string &value) { line += std::string(", \"") + key + "\": " + value; };
+  add("loss", jsonNumber(report.results.loss, kFloat));
+  add("grad_norm", jsonNumber(report.results.gradNorm, kFloat));
+  add("learning_rate", jsonNumber(report.learningRate, kDouble));
+  add("step_seconds", jsonNumber(report.seconds, kTime));
+  add("samples_per_second", jsonNumber(report.samplesPerSecond, kTime));
+  add("comm_bytes_all_gather", std::to_string(report.traffic.allGather));
+  add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
+  add("comm_bytes_control", std::to_string(report.traffic.control));
+  add("peak_device_bytes", std::to_string(report.deviceBytes));
+  line += "}\n";
+  if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
+    return cannotWrite(path);
+  return {};
+}
+
+bool outputIsTerminal() {
+  if (!::isatty(STDOUT_FILENO))
+    return false;
+  if (!env::startedByMpirun())
+    return true;
+  // mpirun gives its ranks a pseudo-terminal in any case: what counts is where mpirun itself writes.
+  char target[256];
+  std::string link = "/proc/" + std::to_string(::getppid()) + "/fd/1";
+  ssize_t size = ::readlink(link.c_str(), target, sizeof target);
+  std::string_view name(target, size > 0 ? static_cast<size_t>(size) : 0);
+  return name.starts_with("/dev/pts/") || name.starts_with("/dev/tty");
+}
+
+Progress::Progress(uint64_t steps, uint64_t stepsPerLine)
+    : steps(steps), stepsPerLine(stepsPerLine), terminal(outputIsTerminal()) {}
+
+void Progress::show(const StepReport &report) {
+  ++done;
+  elapsed += report.seconds;
+  char line[200];
+  if (terminal) {
+    // At most ten times a second; the last step always.
+    if (done != steps && elapsed - shown < 0.1)
+      return;
+    shown = elapsed;
+    uint64_t left = static_cast<uint64_t>(elapsed / static_cast<double>(done) * static_cast<double>(steps - done) + 0.5);
+    std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f  %.1f samples/s  %llu:%02llu left\033[K",
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
+                  report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
+                  static_cast<unsigned long long>(left % 60));
+  } else {
+    if (report.step != 1 && report.step != steps && report.step % stepsPerLine != 0)
+      return;
+    std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f  %.1f samples/s\n",
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
+                  report.results.gradNorm, report.samplesPerSecond);
+  }
+  std::fputs(line, stdout);
+  std::fflush(stdout);
+}
+
+void Progress::finish() {
+  if (terminal && done)
+    std::fputs("\n", stdout);
+  std::fflush(stdout);
+}
+
+} // namespace zero

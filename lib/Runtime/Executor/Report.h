@@ -1,0 +1,52 @@
+//===- Report.h - What rank 0 says while training -------------------------===//
+#ifndef ZERO_LIB_RUNTIME_EXECUTOR_REPORT_H
+#define ZERO_LIB_RUNTIME_EXECUTOR_REPORT_H
+
+#include "zero/Runtime/Executor/Executor.h"
+#include <cstdio>
+
+namespace zero {
+
+/// One step, as the metrics file and the progress line tell it.
+struct StepReport {
+  uint64_t step;
+  StepResults results;
+  double learningRate;
+  double seconds;
+  double samplesPerSecond;
+  Traffic traffic; ///< of this step
+  uint64_t deviceBytes;
+};
+
+/// One JSON object a step, one line each, complete after every step.
+class MetricsFile {
+public:
+  ~MetricsFile();
+  Status open(const std::string &path);
+  Status write(const StepReport &report);
+
+private:
+  std::string path;
+  std::FILE *file = nullptr;
+};
+
+/// A line that is drawn over on a terminal; plain lines in a log.
+class Progress {
+public:
+  Progress(uint64_t steps, uint64_t stepsPerLine);
+  void show(const StepReport &report);
+  void finish();
+
+private:
+  uint64_t steps, stepsPerLine;
+  bool terminal;
+  double elapsed = 0, shown = -1;
+  uint64_t done = 0;
+};
+
+/// Whether what is printed reaches a terminal, also through mpirun.
+bool outputIsTerminal();
+
+} // namespace zero
+
+#endif

@@ -1,0 +1,48 @@
+//===- Trace.cpp - What every command did, as a Chrome trace --------------===//
+#include "lib/Runtime/Executor/Trace.h"
+#include "lib/Runtime/Executor/JsonText.h"
+#include "lib/Runtime/Executor/OutputFile.h"
+#include <ctime>
+
+namespace zero {
+
+int64_t traceClock() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t(1000000000) + now.tv_nsec;
+}
+
+std::string Trace::eventsAsJson(unsigned rank) const {
+  static constexpr const char *kNames[kQueueCount] = {"compute", "gather", "reduce"};
+  std::string pid = std::to_string(rank), json;
+  json += R"({"name":"process_name","ph":"M","pid":)" + pid + R"(,"args":{"name":"rank )" + pid + "\"}},\n";
+  for (size_t queue = 0; queue < kQueueCount; ++queue) {
+    std::string place = R"("pid":)" + pid + R"(,"tid":)" + std::to_string(queue);
+    json += R"({"name":"thread_name","ph":"M",)" + place + R"(,"args":{"name":")" + kNames[queue] + "\"}},\n";
+    for (const Entry &entry : entriesOf[queue]) {
+      char times[80];
+      std::snprintf(times, sizeof times, R"("ts":%.3f,"dur":%.3f)", entry.begin / 1e3, (entry.end - entry.begin) / 1e3);
+      json += R"({"name":)" + jsonString(*entry.label) + R"(,"ph":"X",)" + place + "," + times + "},\n";
+    }
+  }
+  return json;
+}
+
+Status Trace::write(const std::string &path, Bootstrap &bootstrap) const {
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(eventsAsJson(bootstrap.rank())));
+  Status status;
+  if (bootstrap.rank() == 0)
+    status = [&]() -> Status {
+      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
+      std::string json = "{\"traceEvents\":[\n";
+      for (const std::string &events : all)
+        json += events;
+      json.erase(json.size() - 2); // the last comma
+      json += "\n]}\n";
+      ZERO_RETURN_IF_ERROR(file->writeAt(0, json.data(), json.size()));
+      return file->commit();
+    }();
+  return bootstrap.agree(status);
+}
+
+} // namespace zero

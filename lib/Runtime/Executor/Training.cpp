@@ -1,0 +1,168 @@
+//===- Training.cpp - Runs a compiled program over data -------------------===//
+#include "zero/Runtime/Executor/Training.h"
+#include "lib/Runtime/Executor/Export.h"
+#include "lib/Runtime/Executor/Report.h"
+#include "lib/Runtime/Executor/Trace.h"
+#include "zero/Container/PlanView.h"
+#include <chrono>
+#include <charconv>
+
+namespace zero {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One rank's run of a training job.
+class Run {
+public:
+  Run(const TrainingOptions &options, const Container &container, const DataSet &data, const Schedule &schedule,
+      Executor &executor, Bootstrap &bootstrap)
+      : options(options), plan(container.plan()), data(data), schedule(schedule), executor(executor), bootstrap(bootstrap) {}
+
+  Status train() {
+    Status opened;
+    if (speaks() && !options.metricsPath.empty())
+      opened = metrics.open(options.metricsPath);
+    ZERO_RETURN_IF_ERROR(bootstrap.agree(opened));
+    Progress progress(schedule.steps, stepsPerLine);
+    for (uint64_t step = 0; step < schedule.steps; ++step) {
+      StepReport report;
+      Status status = runStep(step, report);
+      if (status.ok() && speaks()) {
+        if (!options.metricsPath.empty())
+          status = metrics.write(report);
+        progress.show(report);
+      }
+      if (!status.ok()) {
+        if (speaks())
+          progress.finish();
+        return status.annotate("step " + std::to_string(step + 1));
+      }
+    }
+    if (speaks())
+      progress.finish();
+    return {};
+  }
+
+  uint64_t stepsPerLine = 1;
+
+private:
+  bool speaks() const { return bootstrap.rank() == 0; }
+
+  Status runStep(uint64_t step, StepReport &report) {
+    Clock::time_point begin = Clock::now();
+    Traffic before = executor.traffic();
+    uint64_t epoch = step / schedule.stepsPerEpoch, inEpoch = step % schedule.stepsPerEpoch;
+    uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
+    for (uint64_t micro = 0; micro < microBatches; ++micro) {
+      uint64_t first = ((inEpoch * microBatches + micro) * ranks + bootstrap.rank()) * batch;
+      for (uint32_t i = 0; i < records(plan.inputs()).size(); ++i)
+        data.read(i, epoch, first, batch, executor.input(i));
+      ZERO_RETURN_IF_ERROR(executor.runMicroBatch(static_cast<unsigned>(micro)));
+    }
+    ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1));
+    report.step = step + 1;
+    report.results = executor.results();
+    if (report.results.labelCount == 0) // the same on all ranks: the count is a sum over them
+      return bootstrap.agree(Status::programFailed("no label of this step counts: all of them are the ignored value"));
+    report.learningRate = executor.learningRate();
+    report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    report.samplesPerSecond = static_cast<double>(batch * microBatches * ranks) / report.seconds;
+    Traffic after = executor.traffic();
+    report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
+                      after.control - before.control};
+    report.deviceBytes = executor.deviceBytes();
+    return {};
+  }
+
+  const TrainingOptions &options;
+  const schema::Plan &plan;
+  const DataSet &data;
+  const Schedule &schedule;
+  Executor &executor;
+  Bootstrap &bootstrap;
+  MetricsFile metrics;
+};
+
+/// The value of `steps_per_print` in the effective configuration, or DeepSpeed's default.
+Expected<uint64_t> stepsPerPrint(const Container &container) {
+  uint64_t steps = 10;
+  const Container::Section *section = container.find(SectionKind::Config);
+  if (!section)
+    return steps;
+  ZERO_ASSIGN_OR_RETURN(std::string config, container.read(*section));
+  constexpr std::string_view kKey = "\"steps_per_print\":";
+  if (size_t at = config.find(kKey); at != std::string::npos) {
+    at = config.find_first_not_of(' ', at + kKey.size());
+    if (at != std::string::npos)
+      std::from_chars(config.data() + at, config.data() + config.size(), steps);
+  }
+  return std::max<uint64_t>(steps, 1);
+}
+
+void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const Executor &executor,
+                const TrainingOptions &options, unsigned ranks) {
+  const schema::Plan &plan = container.plan();
+  std::printf("%s: %s, ZeRO stage %u, %u %s, %llu bytes each, %s\n", container.path().c_str(),
+              std::string(text(plan.model())).c_str(), plan.zero_stage(), ranks, ranks == 1 ? "rank" : "ranks",
+              static_cast<unsigned long long>(executor.deviceBytes()),
+              executor.variant() == CpuVariant::X86_64_V4 ? "x86-64-v4" : "x86-64-v3");
+  uint64_t perStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * ranks;
+  if (uint64_t rest = data.samples() - schedule.stepsPerEpoch * perStep)
+    std::printf("note: the last %llu of %llu samples do not fill a step of %llu and are not used\n",
+                static_cast<unsigned long long>(rest), static_cast<unsigned long long>(data.samples()),
+                static_cast<unsigned long long>(perStep));
+  for (const std::string &note : data.notes)
+    std::printf("note: %s\n", note.c_str());
+  if (options.seedGiven && options.data.format == DataFormat::Npz)
+    std::printf("note: --seed changes nothing: the samples of an .npz are used in its own order\n");
+  std::fflush(stdout);
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const DataSet>> Training::openData(const schema::Plan &plan) {
+  std::lock_guard lock(mutex);
+  if (!data) {
+    ZERO_ASSIGN_OR_RETURN(data, openDataSet(options.data, plan));
+  }
+  return data;
+}
+
+Status Training::run(Bootstrap &bootstrap) {
+  auto opened = Container::open(options.program);
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(opened.status()));
+  const Container &container = *opened;
+  const schema::Plan &plan = container.plan();
+  uint64_t samplesPerStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * plan.world_size();
+
+  Trace trace;
+  ExecutorOptions executorOptions;
+  executorOptions.threads = options.threads;
+  executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
+
+  Schedule schedule = {};
+  std::shared_ptr<const DataSet> samples;
+  ZERO_RETURN_IF_ERROR(bootstrap.agree([&]() -> Status {
+    ZERO_ASSIGN_OR_RETURN(samples, openData(plan));
+    ZERO_ASSIGN_OR_RETURN(schedule, planSteps(*samples, options.data, samplesPerStep, options.steps, options.epochs));
+    return {};
+  }()));
+  if (bootstrap.rank() == 0)
+    printStart(container, *samples, schedule, *executor, options, bootstrap.size());
+
+  Run run(options, container, *samples, schedule, *executor, bootstrap);
+  ZERO_ASSIGN_OR_RETURN(run.stepsPerLine, stepsPerPrint(container));
+  Status status = run.train();
+  if (status.ok() && !options.exportPath.empty())
+    status = exportParameters(options.exportPath, container, *executor, bootstrap);
+  if (status.ok() && !options.tracePath.empty())
+    status = trace.write(options.tracePath, bootstrap);
+  // While this rank's buffers live: peers may still be reading them.
+  if (!status.ok() && !bootstrap.agreedOnError())
+    bootstrap.abort(status);
+  return status;
+}
+
+} // namespace zero

@@ -1,0 +1,110 @@
+//===- Flags.cpp - The command line of zero-run ---------------------------===//
+#include "tools/zero-run/Flags.h"
+#include "zero/Runtime/Base/NearestName.h"
+#include <CLI/CLI.hpp>
+
+namespace zero {
+namespace {
+
+/// "unknown flag '--step'; the nearest known one is '--steps'".
+Status unknownArgument(const CLI::App &app) {
+  std::vector<std::string> known;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  std::string argument = app.remaining().front();
+  if (!argument.starts_with("-"))
+    return Status::wrongUsage("unexpected argument '" + argument + "'; one program is run at a time");
+  argument = argument.substr(0, argument.find('='));
+  return Status::wrongUsage("unknown flag '" + argument + "'; the nearest known one is '" + nearestName(argument, known) + "'");
+}
+
+Status usageError(const CLI::ParseError &error) {
+  std::string message = error.what();
+  if (!message.empty() && message[0] != '-')
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  while (!message.empty() && (message.back() == '\n' || message.back() == '.'))
+    message.pop_back();
+  return Status::wrongUsage(message);
+}
+
+/// Flags that do not fit together are bad input, named by both sides.
+Status checkTogether(const CLI::App &app, const RunFlags &flags) {
+  bool tokens = flags.training.data.format != DataFormat::Npz, length = flags.training.data.sequenceLength != 0;
+  if (length && !tokens)
+    return Status::badInput("--sequence-length is for token files (--data-format=bytes or u16), an .npz has its own shapes");
+  if (tokens && !length)
+    return Status::badInput("--data-format=" + app.get_option("--data-format")->results().front() +
+                            " needs --sequence-length");
+  if (flags.ranks && flags.comm != CommKind::Loopback)
+    return Status::badInput("--ranks is for --comm=loopback; of an MPI job mpirun -n says the number of ranks");
+  return {};
+}
+
+} // namespace
+
+Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string &output) {
+  RunFlags flags;
+  TrainingOptions &training = flags.training;
+  CLI::App app("Trains a compiled program: mpirun -n 2 zero-run compiled.bin --data train.npz", "zero-run");
+  app.set_version_flag("--version", "zero-run " ZERO_VERSION);
+  app.set_help_flag("--help,-h", "Print this and exit");
+  app.allow_extras();
+
+  const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
+  const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
+  CommKind comm = CommKind::Mpi;
+  constexpr uint64_t kMost = uint64_t(1) << 62;
+
+  app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")->required();
+  app.add_option("--data", training.data.path, "What to train on: an .npz with one array per input, or a file of tokens")
+      ->type_name("FILE")->required();
+  app.add_option("--data-format", training.data.format, "npz (default), or a file of tokens: bytes, u16 (little-endian)")
+      ->type_name("npz|bytes|u16")->transform(CLI::Transformer(formats))
+      ->check(CLI::IsMember(formats).description("").name("npz, bytes, u16"));
+  app.add_option("--sequence-length", training.data.sequenceLength, "Tokens of a sample of a token file")
+      ->type_name("T")->check(CLI::Range(uint64_t(1), kMost));
+  app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last)")
+      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost));
+  app.add_option("--epochs", training.epochs, "Passes over the data (default: 1)")
+      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost));
+  CLI::Option *seed = app.add_option("--seed", training.data.seed, "Decides the order of a token file's samples (default: 0)")
+      ->type_name("N");
+  app.add_option("--metrics", training.metricsPath, "Write one JSON object a step")->type_name("FILE.jsonl");
+  app.add_option("--trace", training.tracePath, "Write what every queue did, for Perfetto or chrome://tracing")
+      ->type_name("FILE.json");
+  app.add_option("--export", training.exportPath, "Write the trained parameters by their ONNX names")
+      ->type_name("FILE.safetensors");
+  CLI::Option *commOption =
+      app.add_option("--comm", comm,
+                     "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
+          ->type_name("mpi|loopback")->transform(CLI::Transformer(comms))
+          ->check(CLI::IsMember(comms).description("").name("mpi, loopback"));
+  app.add_option("--ranks", flags.ranks, "Ranks of a loopback job (default: the program's world size)")
+      ->type_name("N")->check(CLI::Range(1u, 4096u));
+  app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
+      ->type_name("N")->check(CLI::Range(1u, 1024u));
+  app.add_option("--timeout-seconds", flags.timeoutSeconds, "Longest wait for another rank (default: 60)")
+      ->type_name("S")->check(CLI::Range(0.001, 1e9));
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    output = app.help();
+    return std::optional<RunFlags>();
+  } catch (const CLI::CallForVersion &) {
+    output = "zero-run " ZERO_VERSION "\n";
+    return std::optional<RunFlags>();
+  } catch (const CLI::ParseError &error) {
+    return app.remaining_size() ? unknownArgument(app) : usageError(error);
+  }
+  if (app.remaining_size())
+    return unknownArgument(app);
+  if (commOption->count())
+    flags.comm = comm;
+  ZERO_RETURN_IF_ERROR(checkTogether(app, flags));
+  training.seedGiven = seed->count() != 0;
+  return std::optional<RunFlags>(std::move(flags));
+}
+
+} // namespace zero

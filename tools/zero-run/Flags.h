@@ -1,0 +1,24 @@
+//===- Flags.h - The command line of zero-run -----------------------------===//
+#ifndef ZERO_TOOLS_ZERO_RUN_FLAGS_H
+#define ZERO_TOOLS_ZERO_RUN_FLAGS_H
+
+#include "zero/Runtime/Executor/Training.h"
+#include <optional>
+
+namespace zero {
+
+enum class CommKind { Mpi, Loopback };
+
+struct RunFlags {
+  TrainingOptions training;
+  std::optional<CommKind> comm; ///< as given
+  unsigned ranks = 0;           ///< 0: the file's world size
+  double timeoutSeconds = 60;
+};
+
+/// Reads the command line. Gives nothing where the user asked for help or the version, which is then in `output`.
+Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string &output);
+
+} // namespace zero
+
+#endif

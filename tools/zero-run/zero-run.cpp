@@ -1,0 +1,66 @@
+//===- zero-run.cpp - Runs a compiled program -----------------------------===//
+#include "tools/zero-run/Flags.h"
+#include "zero/Container/Container.h"
+#include "zero/Container/PlanView.h"
+#include "zero/Runtime/Base/Env.h"
+#include "zero/Runtime/Executor/Executor.h"
+#include <cstdio>
+
+using namespace zero;
+
+static void report(const Status &status) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "zero-run: %s\n", status.message().c_str());
+}
+
+/// Says the error (on rank 0 of a job whose ranks all have it) and gives its exit code.
+static int fail(const Status &status) {
+  if (env::launchedRank() == 0)
+    report(status);
+  return status.exitCode();
+}
+
+/// The ranks of this process: none where it is one rank of an MPI job.
+static Expected<unsigned> loopbackRanks(const RunFlags &flags) {
+  constexpr unsigned kMpi = 0;
+  if (env::startedByMpirun()) {
+    if (flags.comm == CommKind::Loopback)
+      return Status::badInput("--comm=loopback runs all ranks in one process: start it without mpirun");
+    return kMpi;
+  }
+  if (flags.comm == CommKind::Mpi)
+    return kMpi;
+  if (flags.ranks)
+    return flags.ranks;
+  ZERO_ASSIGN_OR_RETURN(Container container, Container::open(flags.training.program));
+  unsigned worldSize = container.plan().world_size();
+  if (worldSize > 1 && !flags.comm)
+    return Status::badInput("'" + flags.training.program + "' is compiled for " + std::to_string(worldSize) +
+                            " ranks, this is one process: start it with mpirun -n " + std::to_string(worldSize) +
+                            ", run all ranks in this process with --comm=loopback, or recompile with: " +
+                            recompileCommand(container, 1));
+  return worldSize;
+}
+
+int main(int argc, char **argv) {
+  std::string output;
+  auto parsed = parseFlags(argc, argv, output);
+  if (!parsed.ok())
+    return fail(parsed.status());
+  if (!*parsed) {
+    if (env::launchedRank() == 0)
+      std::fputs(output.c_str(), stdout);
+    return 0;
+  }
+  const RunFlags &flags = **parsed;
+  auto ranks = loopbackRanks(flags);
+  if (!ranks.ok())
+    return fail(ranks.status());
+
+  Training training(flags.training);
+  JobOptions options;
+  options.timeoutSeconds = flags.timeoutSeconds;
+  options.report = report;
+  auto body = [&](Bootstrap &bootstrap) { return training.run(bootstrap); };
+  return *ranks ? runLoopback(*ranks, options, body) : runMpi(options, body);
+}
