@@ -53,21 +53,21 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
   const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
-  CommKind comm = CommKind::Mpi;
+  std::string format = "npz", comm;
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
-  app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")->required();
+  app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
+      ->type_name("FILE")->required();
   app.add_option("--data", training.data.path, "What to train on: an .npz with one array per input, or a file of tokens")
       ->type_name("FILE")->required();
-  app.add_option("--data-format", training.data.format, "npz (default), or a file of tokens: bytes, u16 (little-endian)")
-      ->type_name("npz|bytes|u16")->transform(CLI::Transformer(formats))
-      ->check(CLI::IsMember(formats).description("").name("npz, bytes, u16"));
+  app.add_option("--data-format", format, "npz (default), or a file of tokens: bytes, u16 (little-endian)")
+      ->type_name("npz|bytes|u16")->check(CLI::IsMember(formats).description(""));
   app.add_option("--sequence-length", training.data.sequenceLength, "Tokens of a sample of a token file")
-      ->type_name("T")->check(CLI::Range(uint64_t(1), kMost));
+      ->type_name("T")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last)")
-      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost));
+      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--epochs", training.epochs, "Passes over the data (default: 1)")
-      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost));
+      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   CLI::Option *seed = app.add_option("--seed", training.data.seed, "Decides the order of a token file's samples (default: 0)")
       ->type_name("N");
   app.add_option("--metrics", training.metricsPath, "Write one JSON object a step")->type_name("FILE.jsonl");
@@ -75,17 +75,15 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("FILE.json");
   app.add_option("--export", training.exportPath, "Write the trained parameters by their ONNX names")
       ->type_name("FILE.safetensors");
-  CLI::Option *commOption =
-      app.add_option("--comm", comm,
-                     "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
-          ->type_name("mpi|loopback")->transform(CLI::Transformer(comms))
-          ->check(CLI::IsMember(comms).description("").name("mpi, loopback"));
+  app.add_option("--comm", comm,
+                 "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
+      ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));
   app.add_option("--ranks", flags.ranks, "Ranks of a loopback job (default: the program's world size)")
-      ->type_name("N")->check(CLI::Range(1u, 4096u));
+      ->type_name("N")->check(CLI::Range(1u, 4096u).description(""));
   app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
-      ->type_name("N")->check(CLI::Range(1u, 1024u));
+      ->type_name("N")->check(CLI::Range(1u, 1024u).description(""));
   app.add_option("--timeout-seconds", flags.timeoutSeconds, "Longest wait for another rank (default: 60)")
-      ->type_name("S")->check(CLI::Range(0.001, 1e9));
+      ->type_name("S")->check(CLI::Range(0.001, 1e9).description(""));
 
   try {
     app.parse(argc, argv);
@@ -100,8 +98,9 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   }
   if (app.remaining_size())
     return unknownArgument(app);
-  if (commOption->count())
-    flags.comm = comm;
+  training.data.format = formats.at(format);
+  if (!comm.empty())
+    flags.comm = comms.at(comm);
   ZERO_RETURN_IF_ERROR(checkTogether(app, flags));
   training.seedGiven = seed->count() != 0;
   return std::optional<RunFlags>(std::move(flags));

@@ -31,6 +31,7 @@ inline std::string readFile(const std::string &path) {
 }
 
 inline void writeFile(const std::string &path, const std::string &bytes) {
+  std::filesystem::remove(path); // some file systems flush a file that is truncated and written again
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 

@@ -1,0 +1,128 @@
+//===- NpzTests.cpp - Samples from .npz archives --------------------------===//
+#include "test/Unit/Data/DataPlan.h"
+#include "test/Unit/Support/Archive.h"
+#include "test/Unit/Support/TinyProgram.h"
+#include "zero/Runtime/Data/DataSet.h"
+#include <gtest/gtest.h>
+#include <random>
+
+namespace zero {
+namespace {
+
+using schema::ElementType;
+using test::npy;
+
+std::string floats(std::vector<float> values) {
+  return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float)};
+}
+std::string integers(std::vector<int64_t> values) {
+  return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int64_t)};
+}
+
+class Npz : public testing::Test {
+protected:
+  Npz() { plan.add("x", ElementType::f32, {2, 3}).add("y", ElementType::i64, {2}, 10, true); }
+
+  Expected<std::unique_ptr<DataSet>> open(const std::string &archive) {
+    DataOptions options;
+    options.path = folder.file("d.npz");
+    test::writeFile(options.path, archive);
+    return openDataSet(options, plan.get());
+  }
+  std::string errorOf(const std::string &archive) {
+    auto data = open(archive);
+    EXPECT_EQ(data.status().exitCode(), 3);
+    return data.status().ok() ? "" : data.status().message();
+  }
+
+  const std::string x = npy("<f4", "4, 3", floats({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const std::string y = npy("<i8", "4,", integers({7, -100, 0, 9}));
+  test::DataPlan plan;
+  test::TemporaryFolder folder;
+};
+
+TEST_F(Npz, ReadsStoredAndDeflatedArrays) {
+  for (bool deflate : {false, true}) {
+    auto data = open(test::zip({{"y.npy", y}, {"x.npy", x}}, deflate));
+    ASSERT_TRUE(data.ok()) << data.status().message();
+    EXPECT_EQ((*data)->samples(), 4u);
+    float rows[6];
+    int64_t labels[2];
+    (*data)->read(0, 0, 1, 2, rows);
+    (*data)->read(1, 0, 1, 2, labels);
+    for (int i = 0; i < 6; ++i)
+      EXPECT_EQ(rows[i], static_cast<float>(i + 3));
+    EXPECT_EQ(labels[0], -100);
+    EXPECT_EQ(labels[1], 0);
+    EXPECT_TRUE((*data)->notes.empty());
+  }
+}
+
+TEST_F(Npz, SaysWhatIsNotUsed) {
+  auto data = open(test::zip({{"y.npy", y}, {"x.npy", x}, {"z.npy", y}}));
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ((*data)->notes, std::vector<std::string>{"array 'z' of the data is not used"});
+}
+
+TEST_F(Npz, NamesWhatDoesNotFit) {
+  auto expect = [&](const std::string &archive, const std::string &words) {
+    std::string message = errorOf(archive);
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  expect(test::zip({{"x.npy", x}, {"labels.npy", y}}), "has no array 'y'; it has 'x', 'labels'");
+  expect(test::zip({{"x.npy", npy("<f8", "4, 3", std::string(96, '\0'))}, {"y.npy", y}}),
+         "array 'x': is of type float64, the model takes float32");
+  expect(test::zip({{"x.npy", npy(">f4", "4, 3", std::string(48, '\0'))}, {"y.npy", y}}), "array 'x': is of type '>f4'");
+  expect(test::zip({{"x.npy", npy("<f4", "4, 2", std::string(32, '\0'))}, {"y.npy", y}}),
+         "array 'x': has samples of shape 2, the model takes 3");
+  expect(test::zip({{"x.npy", npy("<f4", "12,", std::string(48, '\0'))}, {"y.npy", y}}),
+         "has samples of shape one number, the model takes 3");
+  expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "3,", integers({1, 2, 3}))}}),
+         "array 'y': has 3 samples, the others have 4");
+  expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "4,", integers({1, 2, 10, 3}))}}),
+         "array 'y' holds 10 at [2], outside [0, 10) and not the ignored -100");
+  expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "4,", integers({1, -1, 1, 3}))}}), "array 'y' holds -1 at [1]");
+  expect(test::zip({{"x.npy", npy("<f4", "4, 3", std::string(47, '\0'))}, {"y.npy", y}}), "need 48 bytes, it has 47");
+  expect(test::zip({{"x.npy", npy("<f4", "4294967296, 4294967296", "")}, {"y.npy", y}}), "more than 2^64");
+  expect(test::zip({{"x.npy", npy("[('a', '<f4')]", "4, 3", "")}, {"y.npy", y}}), "its header is malformed");
+  expect(test::zip({{"x.npy", "not an array"}, {"y.npy", y}}), "it is no NumPy array");
+  std::string fortran = x;
+  fortran.replace(fortran.find("False"), 5, "True ");
+  expect(test::zip({{"x.npy", fortran}, {"y.npy", y}}), "it is stored in Fortran order");
+  expect("x", "it is no zip archive");
+  expect(std::string(1000, 'x'), "it is no zip archive, or cut off");
+}
+
+TEST_F(Npz, SurvivesDamage) {
+  for (bool deflate : {false, true}) {
+    std::string good = test::zip({{"x.npy", x}, {"y.npy", y}}, deflate);
+    for (size_t size = 0; size < good.size(); ++size)
+      EXPECT_FALSE(open(good.substr(0, size)).ok()) << size;
+    std::mt19937 random(3);
+    for (int i = 0; i < 3000; ++i) {
+      std::string bad = good;
+      for (uint32_t flips = 1 + random() % 3; flips; --flips)
+        bad[random() % bad.size()] = static_cast<char>(random());
+      (void)open(bad); // refused or harmless (a time stamp, say); never a crash
+    }
+  }
+}
+
+TEST_F(Npz, StepsAndEpochs) {
+  auto data = open(test::zip({{"y.npy", y}, {"x.npy", x}}));
+  ASSERT_TRUE(data.ok());
+  DataOptions options;
+  options.path = "d.npz";
+  EXPECT_EQ(planSteps(**data, options, 2, 0, 0)->steps, 2u);
+  EXPECT_EQ(planSteps(**data, options, 3, 0, 5)->steps, 5u);
+  EXPECT_EQ(planSteps(**data, options, 3, 4, 5)->stepsPerEpoch, 1u);
+  EXPECT_EQ(planSteps(**data, options, 2, 1, 0)->steps, 1u);
+  EXPECT_EQ(planSteps(**data, options, 5, 0, 0).status().message(), "'d.npz' has 4 samples, one step takes 5");
+  EXPECT_EQ(planSteps(**data, options, 2, 3, 0).status().message(),
+            "'d.npz' has 4 samples, enough for 2 steps of 2, not for --steps=3; --epochs=2 would be");
+  EXPECT_EQ(planSteps(**data, options, 2, 9, 2).status().message(),
+            "'d.npz' has 4 samples, enough for 4 steps of 2 in 2 epochs, not for --steps=9; --epochs=5 would be");
+}
+
+} // namespace
+} // namespace zero

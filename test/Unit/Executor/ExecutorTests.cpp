@@ -1,0 +1,211 @@
+//===- ExecutorTests.cpp - The tiny program, run on loopback --------------===//
+#include "test/Unit/Support/TinyProgram.h"
+#include "zero/Runtime/Executor/Executor.h"
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+static std::atomic<bool> countsAllocations = false;
+static std::atomic<int> allocations = 0;
+
+void *operator new(size_t size) {
+  if (countsAllocations.load(std::memory_order_relaxed))
+    ++allocations;
+  if (void *memory = std::malloc(size ? size : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+namespace zero {
+namespace {
+
+struct StepRecord {
+  StepResults results;
+  Traffic traffic;
+};
+
+struct Outcome {
+  int exitCode = 0;
+  std::vector<std::string> reports;
+  std::vector<StepRecord> steps; ///< of rank 0
+  std::vector<float> weights;    ///< of all ranks, in order
+  uint64_t deviceBytes = 0;
+};
+
+class TinyRun : public testing::Test {
+protected:
+  Outcome run(uint32_t programRanks, unsigned ranks, unsigned threads = 1, unsigned steps = 3,
+              const std::function<void(schema::PlanT &)> &damage = {}) {
+    std::string path = folder.file("tiny.bin");
+    EXPECT_TRUE(test::writeTinyProgram(path, programRanks, ZERO_TINY_KERNELS, damage).ok());
+    Outcome outcome;
+    outcome.weights.resize(64 * programRanks);
+    JobOptions options;
+    options.report = [&](const Status &status) { outcome.reports.push_back(status.message()); };
+    outcome.exitCode = runLoopback(ranks, options, [&](Bootstrap &bootstrap) -> Status {
+      ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
+      ExecutorOptions executorOptions;
+      executorOptions.threads = threads;
+      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
+      Status status = steady(*executor, bootstrap, steps, outcome);
+      if (!status.ok())
+        bootstrap.abort(status);
+      return status;
+    });
+    return outcome;
+  }
+
+  static Status steady(Executor &executor, Bootstrap &bootstrap, unsigned steps, Outcome &outcome) {
+    uint64_t elements = 64 * bootstrap.size();
+    Traffic before;
+    std::vector<StepRecord> records;
+    records.reserve(steps);
+    for (unsigned step = 0; step < steps; ++step) {
+      auto *x = static_cast<float *>(executor.input(0));
+      for (uint64_t i = 0; i < elements; ++i)
+        x[i] = test::tinySample(step * bootstrap.size() + bootstrap.rank(), i);
+      ZERO_RETURN_IF_ERROR(executor.runMicroBatch(0));
+      ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1));
+      Traffic after = executor.traffic();
+      records.push_back({executor.results(),
+                         {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
+                          after.control - before.control}});
+      before = after;
+    }
+    Executor::Parameters mine = executor.parameters(0);
+    std::memcpy(outcome.weights.data() + bootstrap.rank() * 64, mine.data, mine.bytes);
+    if (bootstrap.rank() == 0)
+      outcome.steps = records, outcome.deviceBytes = executor.deviceBytes();
+    return {};
+  }
+
+  test::TemporaryFolder folder;
+};
+
+TEST_F(TinyRun, TrainsAsArithmeticSays) {
+  for (uint32_t ranks : {1u, 2u, 3u}) {
+    Outcome outcome = run(ranks, ranks);
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.reports[0];
+    uint64_t elements = 64 * ranks;
+    std::vector<float> weights(elements);
+    for (uint64_t i = 0; i < elements; ++i)
+      weights[i] = test::tinyWeight(i);
+    for (unsigned step = 0; step < 3; ++step) {
+      double loss = 0, squares = 0;
+      for (uint64_t i = 0; i < elements; ++i) {
+        float gradient = test::tinySample(step * ranks, i);
+        for (uint32_t rank = 1; rank < ranks; ++rank)
+          gradient += test::tinySample(step * ranks + rank, i);
+        for (uint32_t rank = 0; rank < ranks; ++rank)
+          loss += double(weights[i]) * test::tinySample(step * ranks + rank, i);
+        squares += double(gradient) * gradient;
+        weights[i] = weights[i] - 0.5f * gradient;
+      }
+      const StepRecord &record = outcome.steps[step];
+      EXPECT_NEAR(record.results.loss, loss, 1e-4 * (1 + std::fabs(loss)));
+      EXPECT_NEAR(record.results.gradNorm, std::sqrt(squares), 1e-5 * std::sqrt(squares));
+      EXPECT_EQ(record.results.labelCount, ranks);
+      EXPECT_EQ(record.traffic.allGather, 4 * elements / ranks * (ranks - 1));
+      EXPECT_EQ(record.traffic.reduceScatter, 4 * elements / ranks * (ranks - 1));
+      EXPECT_EQ(record.traffic.control, (24 * 8 + 4 + 8) * (ranks - 1));
+    }
+    for (uint64_t i = 0; i < elements; ++i) // the kernel may fuse its multiply and add, as this code may
+      EXPECT_NEAR(outcome.weights[i], weights[i], 1e-6);
+    EXPECT_EQ(outcome.deviceBytes, test::makeTinyPlan(ranks).plan.arenas[0]->size_bytes);
+  }
+}
+
+TEST_F(TinyRun, ThreadsAndRepetitionChangeNoBit) {
+  Outcome first = run(3, 3);
+  for (unsigned threads : {1u, 2u, 4u}) {
+    Outcome again = run(3, 3, threads);
+    ASSERT_EQ(again.exitCode, 0) << again.reports[0];
+    EXPECT_EQ(std::memcmp(again.weights.data(), first.weights.data(), first.weights.size() * 4), 0);
+    for (size_t i = 0; i < first.steps.size(); ++i) {
+      EXPECT_EQ(again.steps[i].results.loss, first.steps[i].results.loss);
+      EXPECT_EQ(again.steps[i].results.gradNorm, first.steps[i].results.gradNorm);
+    }
+  }
+}
+
+TEST_F(TinyRun, AStepAllocatesNothing) {
+  // Without the matmul: oneDNN makes small lists of its own at each call.
+  std::string path = folder.file("tiny.bin");
+  auto withoutMatmul = [](schema::PlanT &plan) {
+    auto &commands = plan.sections[0]->commands;
+    commands.erase(commands.begin() + 3);
+  };
+  ASSERT_TRUE(test::writeTinyProgram(path, 2, ZERO_TINY_KERNELS, withoutMatmul).ok());
+  JobOptions options;
+  int exitCode = runLoopback(2, options, [&](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, {}));
+    for (uint64_t step = 1; step <= 20; ++step) {
+      if (step == 3) { // after what a first use may allocate
+        ZERO_RETURN_IF_ERROR(bootstrap.agree({}));
+        countsAllocations = true;
+      }
+      ZERO_RETURN_IF_ERROR(executor->runMicroBatch(0));
+      ZERO_RETURN_IF_ERROR(executor->runUpdate(step));
+    }
+    countsAllocations = false;
+    return {};
+  });
+  EXPECT_EQ(exitCode, 0);
+  EXPECT_EQ(allocations, 0);
+}
+
+TEST_F(TinyRun, RefusesAnotherWorldSizeOnAllRanks) {
+  Outcome outcome = run(2, 3);
+  EXPECT_EQ(outcome.exitCode, 3);
+  ASSERT_EQ(outcome.reports.size(), 1u);
+  EXPECT_NE(outcome.reports[0].find("is compiled for 2 ranks, this job has 3"), std::string::npos);
+  EXPECT_NE(outcome.reports[0].find("recompile with: zero-compile tiny.onnx --world-size=3 -o "), std::string::npos)
+      << outcome.reports[0];
+}
+
+TEST_F(TinyRun, NamesWhatCannotBeBound) {
+  struct {
+    const char *message;
+    std::function<void(schema::PlanT &)> damage;
+  } faults[] = {
+      {"the library has no kernel 'matmull'", [](schema::PlanT &p) { p.kernels[1]->name = "matmull"; }},
+      {"the kernel objects have no kernel 'ascend'", [](schema::PlanT &p) { p.kernels[5]->name = "ascend"; }},
+      {"kernel 'norm' takes 2 slices, the plan gives 3",
+       [](schema::PlanT &p) {
+         auto &reads = p.sections[1]->commands[2]->action.AsDispatch()->reads;
+         reads.push_back(reads[0]);
+       }},
+  };
+  for (auto &fault : faults) {
+    Outcome outcome = run(2, 2, 1, 1, fault.damage);
+    EXPECT_EQ(outcome.exitCode, 3);
+    ASSERT_EQ(outcome.reports.size(), 1u);
+    EXPECT_NE(outcome.reports[0].find(fault.message), std::string::npos) << outcome.reports[0];
+  }
+}
+
+TEST_F(TinyRun, RefusesAProgramWithoutKernelsForThisCpu) {
+  std::string path = folder.file("other.bin");
+  test::TinyPlan tiny = test::makeTinyPlan(1);
+  ContainerWriter writer;
+  writer.addSection(SectionKind::Plan, "", test::serialize(tiny.plan));
+  writer.addSection(SectionKind::Weights, "", std::string(tiny.elements * 4, '\0'));
+  ASSERT_TRUE(writer.write(path).ok());
+  std::string message;
+  JobOptions options;
+  options.report = [&](const Status &status) { message = status.message(); };
+  int exitCode = runLoopback(1, options, [&](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
+    return Executor::create(container, bootstrap, {}).status();
+  });
+  EXPECT_EQ(exitCode, 3);
+  EXPECT_NE(message.find("has no kernels for this kind of CPU; recompile with: zero-compile tiny.onnx"), std::string::npos)
+      << message;
+}
+
+} // namespace
+} // namespace zero
