@@ -6,7 +6,7 @@ namespace {
 
 /// Eight floats.
 struct Vector {
-  static constexpr int64_t kLanes = 8, kTileRows = 6, kTileVectors = 2;
+  static constexpr int64_t kLanes = 8, kTileRows = 6, kTileVectors = 2, kRowsAtATime = 24;
   __m256 v;
 
   static Vector load(const float *p) { return {_mm256_loadu_ps(p)}; }

@@ -6,7 +6,7 @@ namespace {
 
 /// Sixteen floats.
 struct Vector {
-  static constexpr int64_t kLanes = 16, kTileRows = 8, kTileVectors = 2;
+  static constexpr int64_t kLanes = 16, kTileRows = 8, kTileVectors = 2, kRowsAtATime = 16;
   __m512 v;
 
   static Vector load(const float *p) { return {_mm512_loadu_ps(p)}; }

@@ -93,7 +93,7 @@ inline Status runKernel(const char *name, const std::vector<int64_t> &integers, 
   auto kernel = prepareKernel(name, integers, reals, options);
   if (!kernel.ok())
     return kernel.status();
-  return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())) , parallel);
+  return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())), parallel);
 }
 
 inline std::string messageOf(const Status &status) { return status.ok() ? "" : status.message(); }
@@ -101,7 +101,7 @@ inline std::string messageOf(const Status &status) { return status.ok() ? "" : s
 #define EXPECT_OK(expression) EXPECT_EQ(::zero::test::messageOf(expression), "")
 
 template <typename T> bool sameBits(const std::vector<T> &a, const std::vector<T> &b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 } // namespace zero::test

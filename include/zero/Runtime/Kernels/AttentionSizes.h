@@ -10,8 +10,10 @@
 
 namespace zero {
 
-/// Query rows and key columns of one block of scores.
+/// Key columns of one block of scores.
 inline constexpr int64_t kAttentionBlock = 64;
+/// Most query rows of one block of scores.
+inline constexpr int64_t kAttentionTileRows = 32;
 /// Query rows that share one transposed key block in the forward kernel.
 inline constexpr int64_t kAttentionRows = 256;
 /// Most threads that work on one attention.

@@ -22,12 +22,13 @@ namespace zero {
 /// block, a block of scores, and two numbers a row.
 inline int64_t attentionPartFloats(int64_t queries, int64_t headSize) {
   int64_t rows = std::min(kAttentionRows, roundUpToLine(queries)), width = roundUpToLine(headSize);
-  return 2 * rows * width + 2 * kAttentionBlock * width + kAttentionBlock * kAttentionBlock + 2 * rows;
+  return 2 * rows * width + 2 * kAttentionBlock * width + kAttentionTileRows * kAttentionBlock + 2 * rows;
 }
 
-/// Floats of one part of `attention_grad`'s workspace: eight blocks of rows, two blocks of scores, and a number a row.
+/// Floats of one part of `attention_grad`'s workspace: five blocks of keys, three of queries, two of scores, and a number a row.
 inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize) {
-  return 8 * kAttentionBlock * roundUpToLine(headSize) + 2 * kAttentionBlock * kAttentionBlock + roundUpToLine(queries);
+  return (5 * kAttentionBlock + 3 * kAttentionTileRows) * roundUpToLine(headSize) +
+         2 * kAttentionTileRows * kAttentionBlock + roundUpToLine(queries);
 }
 
 /// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes none.
