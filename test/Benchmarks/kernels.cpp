@@ -1,7 +1,7 @@
 //===- kernels.cpp - Speed of the library's kernels, one thread -----------===//
 //
-// ninja zero-bench-kernels && bin/zero-bench-kernels [x86-64-v3|x86-64-v4] [FILTER]: best of several runs, GFLOP/s and GB/s
-// (bytes of operands and results, each counted once).
+// ninja zero-bench-kernels && bin/zero-bench-kernels [x86-64-v3|x86-64-v4] [FILTER]: best of several runs,
+// GFLOP/s and GB/s (bytes of operands and results, each counted once).
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Runtime/Kernels/Kernel.h"
@@ -21,7 +21,9 @@ namespace {
 
 class OneThread : public ParallelFor {
 public:
-  void run(int64_t items, void (*body)(void *, int64_t, int64_t), void *context) override { body(context, 0, items); }
+  void run(int64_t items, void (*body)(void *, int64_t, int64_t), void *context) override {
+    body(context, 0, items);
+  }
 };
 
 /// CPU time of this thread: a busy machine disturbs it less than the clock on the wall.
@@ -79,10 +81,16 @@ void measure(const Benchmark &b, const KernelOptions &options) {
 }
 
 Benchmark matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool tl, bool tr) {
-  std::string title = "matmul " + (batch > 1 ? std::to_string(batch) + " x " : std::string()) + std::to_string(m) +
-                      " " + std::to_string(n) + " " + std::to_string(k) + (tl ? " T" : " N") + (tr ? "T" : "N");
-  return {title, "matmul", {0, batch, m, n, k, tl, tr, m * k, tl ? m : k, k * n, tr ? k : n, m * n, n}, {},
-          {4 * batch * m * k, 4 * batch * k * n, 4 * batch * m * n}, 2.0 * batch * m * n * k, {}};
+  std::string title = "matmul " + (batch > 1 ? std::to_string(batch) + " x " : std::string()) +
+                      std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
+                      (tl ? " T" : " N") + (tr ? "T" : "N");
+  return {title,
+          "matmul",
+          {0, batch, m, n, k, tl, tr, m * k, tl ? m : k, k * n, tr ? k : n, m * n, n},
+          {},
+          {4 * batch * m * k, 4 * batch * k * n, 4 * batch * m * n},
+          2.0 * batch * m * n * k,
+          {}};
 }
 
 Benchmark attention(bool gradient, int64_t b, int64_t t, int64_t h, int64_t d, bool causal) {
@@ -97,12 +105,13 @@ Benchmark attention(bool gradient, int64_t b, int64_t t, int64_t h, int64_t d, b
     bytes.insert(bytes.end(), 4, tensor);
   bytes.push_back(workspace);
   double flops = (gradient ? 10.0 : 4.0) * b * h * t * t * d * (causal ? 0.5 : 1);
-  std::string title = kernel + " " + std::to_string(b) + " x " + std::to_string(t) + " x " + std::to_string(h) +
-                      " x " + std::to_string(d) + (causal ? " causal" : "");
+  std::string title = kernel + " " + std::to_string(b) + " x " + std::to_string(t) + " x " +
+                      std::to_string(h) + " x " + std::to_string(d) + (causal ? " causal" : "");
   return {title, kernel, integers, {1 / std::sqrt(double(d))}, bytes, flops, {}};
 }
 
-Benchmark copy(const char *what, std::vector<int64_t> sizes, std::vector<int64_t> from, std::vector<int64_t> to) {
+Benchmark copy(const char *what, std::vector<int64_t> sizes, std::vector<int64_t> from,
+               std::vector<int64_t> to) {
   std::vector<int64_t> integers{4, static_cast<int64_t>(sizes.size())};
   int64_t count = 1;
   for (int64_t size : sizes)
@@ -121,7 +130,8 @@ std::vector<Benchmark> benchmarks() {
     tokens[i] = static_cast<int64_t>(i * 2654435761u % 4096);
   return {
       matmul(1, 1024, 512, 2048, false, false),
-      matmul(1, 1024, 768, 256, false, true), // a layer of width 256 over 8 x 128 tokens: qkv, its two gradients
+      matmul(1, 1024, 768, 256, false,
+             true), // a layer of width 256 over 8 x 128 tokens: qkv, its two gradients
       matmul(1, 1024, 256, 768, false, false),
       matmul(1, 256, 768, 1024, true, false),
       matmul(1, 1024, 1024, 256, false, true),
@@ -146,8 +156,20 @@ std::vector<Benchmark> benchmarks() {
       copy("heads 8 x 128 x 4 x 64", {8, 4, 128, 64}, {32768, 64, 256, 1}, {32768, 8192, 64, 1}),
       copy("rows of 3 x 256, one third", {1024, 256}, {768, 1}, {256, 1}),
       {"fill 16 MiB", "fill", {0, 1 << 22}, {0}, {4 << 22}, 0, {}},
-      {"gather 8192 rows of 256", "gather", {4, 4, 1, 4096, 256, 8192}, {}, {4096 * 1024, 8192 * 8, 8192 * 1024}, 0, tokens},
-      {"scatter_add 8192 rows of 256", "scatter_add", {0, 4, 1, 4096, 256, 8192}, {}, {8192 * 1024, 8192 * 8, 4096 * 1024}, 0, tokens},
+      {"gather 8192 rows of 256",
+       "gather",
+       {4, 4, 1, 4096, 256, 8192},
+       {},
+       {4096 * 1024, 8192 * 8, 8192 * 1024},
+       0,
+       tokens},
+      {"scatter_add 8192 rows of 256",
+       "scatter_add",
+       {0, 4, 1, 4096, 256, 8192},
+       {},
+       {8192 * 1024, 8192 * 8, 4096 * 1024},
+       0,
+       tokens},
       {"sum_squares 4 Mi", "sum_squares", {0, 1 << 22}, {}, {4 << 22, 192}, 2.0 * (1 << 22), {}},
   };
 }

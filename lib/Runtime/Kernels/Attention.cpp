@@ -1,6 +1,7 @@
 //===- Attention.cpp - attention and attention_grad -----------------------===//
 //
-// Parameters, pointers and the split over threads; the loops stand in AttentionLoops.inc, once per instruction set.
+// Parameters, pointers and the split over threads; the loops stand in AttentionLoops.inc, once per
+// instruction set.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/AttentionTypes.h"
@@ -16,8 +17,8 @@ using namespace zero::kernels;
 namespace {
 
 /// Items are cut into as many ranges as the workspace has parts; threads split the ranges.
-void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_t items, AttentionRange *range,
-              float *workspace, int64_t partFloats) {
+void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_t items,
+              AttentionRange *range, float *workspace, int64_t partFloats) {
   int64_t parts = std::min(kAttentionParts, items);
   parallelFor(parallel, parts, [&](int64_t begin, int64_t end) {
     range(arguments, items * begin / parts, items * end / parts, workspace + begin * partFloats);
@@ -27,7 +28,8 @@ void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_
 class Attention : public Kernel {
 public:
   Attention(const AttentionArguments &arguments, bool mask, CpuVariant variant)
-      : arguments(arguments), mask(mask), range(variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3) {}
+      : arguments(arguments), mask(mask),
+        range(variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto next = [&] { return static_cast<float *>(*pointers++); };
@@ -51,7 +53,8 @@ private:
 class AttentionGrad : public Kernel {
 public:
   AttentionGrad(const AttentionArguments &arguments, bool mask, CpuVariant variant)
-      : arguments(arguments), mask(mask), range(variant == CpuVariant::X86_64_V4 ? attentionGradV4 : attentionGradV3) {}
+      : arguments(arguments), mask(mask),
+        range(variant == CpuVariant::X86_64_V4 ? attentionGradV4 : attentionGradV3) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto next = [&] { return static_cast<float *>(*pointers++); };
@@ -101,7 +104,8 @@ Expected<std::unique_ptr<Kernel>> make(const char *kernel, std::span<const int64
     (x.*view).head = parameters.size("head stride");
   }
   if (x.groups == 0 ? x.heads != 0 : x.heads % x.groups != 0)
-    parameters.fail("H = " + std::to_string(x.heads) + " is not a multiple of G = " + std::to_string(x.groups));
+    parameters.fail("H = " + std::to_string(x.heads) +
+                    " is not a multiple of G = " + std::to_string(x.groups));
   if (mask && ((x.maskBatch != 1 && x.maskBatch != x.batch) || (x.maskHeads != 1 && x.maskHeads != x.heads)))
     parameters.fail("mask of " + std::to_string(x.maskBatch) + " x " + std::to_string(x.maskHeads) +
                     " matrices does not fit " + std::to_string(x.batch) + " x " + std::to_string(x.heads));
@@ -114,7 +118,8 @@ Expected<std::unique_ptr<Kernel>> make(const char *kernel, std::span<const int64
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeAttention(std::span<const int64_t> integers, std::span<const double> reals,
+Expected<std::unique_ptr<Kernel>> kernels::makeAttention(std::span<const int64_t> integers,
+                                                         std::span<const double> reals,
                                                          const KernelOptions &options) {
   using A = AttentionArguments;
   return make<Attention>("attention", integers, reals, options, {&A::query, &A::key, &A::value, &A::out});

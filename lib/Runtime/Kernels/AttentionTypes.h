@@ -1,7 +1,7 @@
 //===- AttentionTypes.h - What the attention loops of each variant take ---===//
 //
-// Included by files that are compiled for one instruction set: nothing here may pull in inline functions of the standard
-// library (the linker would keep one copy, perhaps the one this CPU cannot run).
+// Included by files that are compiled for one instruction set: nothing here may pull in inline functions of
+// the standard library (the linker would keep one copy, perhaps the one this CPU cannot run).
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_RUNTIME_KERNELS_ATTENTIONTYPES_H
@@ -29,8 +29,10 @@ struct AttentionArguments {
   float *logSumExp = nullptr;
 };
 
-/// Runs items [begin, end) of batch x heads (forward) or batch x groups (backward) in one part of the workspace.
-using AttentionRange = void(const AttentionArguments &arguments, int64_t begin, int64_t end, float *workspace);
+/// Runs items [begin, end) of batch x heads (forward) or batch x groups (backward) in one part of the
+/// workspace.
+using AttentionRange = void(const AttentionArguments &arguments, int64_t begin, int64_t end,
+                            float *workspace);
 AttentionRange attentionV3, attentionV4, attentionGradV3, attentionGradV4;
 
 } // namespace zero::kernels

@@ -27,12 +27,15 @@ struct Vector {
     return {_mm256_mul_ps(v, _mm256_castsi256_ps(bits))};
   }
   /// This, but 0 where a < b.
-  Vector zeroWhereLess(Vector a, Vector b) const { return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ), v)}; }
+  Vector zeroWhereLess(Vector a, Vector b) const {
+    return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ), v)};
+  }
   /// The first `count` lanes of this, `other` in the rest.
   Vector firstLanes(int64_t count, Vector other) const {
     __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     int32_t n = count < 0 ? 0 : count > 8 ? 8 : static_cast<int32_t>(count);
-    return {_mm256_blendv_ps(other.v, v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane)))};
+    return {
+        _mm256_blendv_ps(other.v, v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane)))};
   }
   float sum() const {
     __m128 x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

@@ -3,8 +3,10 @@
 
 using namespace zero;
 
-Expected<std::unique_ptr<Kernel>> zero::prepareKernel(std::string_view name, std::span<const int64_t> integers,
-                                                      std::span<const double> reals, const KernelOptions &options) {
+Expected<std::unique_ptr<Kernel>> zero::prepareKernel(std::string_view name,
+                                                      std::span<const int64_t> integers,
+                                                      std::span<const double> reals,
+                                                      const KernelOptions &options) {
   static constexpr struct {
     std::string_view name;
     kernels::Factory *factory;

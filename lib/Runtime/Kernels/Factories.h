@@ -6,7 +6,8 @@
 
 namespace zero::kernels {
 
-using Factory = Expected<std::unique_ptr<Kernel>>(std::span<const int64_t> integers, std::span<const double> reals,
+using Factory = Expected<std::unique_ptr<Kernel>>(std::span<const int64_t> integers,
+                                                  std::span<const double> reals,
                                                   const KernelOptions &options);
 
 #define ZERO_KERNEL(name, factory, reads, writes) Factory factory;

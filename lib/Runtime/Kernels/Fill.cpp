@@ -73,8 +73,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeFill(std::span<const int64_t> integers, std::span<const double> reals,
-                                                    const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeFill(std::span<const int64_t> integers,
+                                                    std::span<const double> reals, const KernelOptions &) {
   Parameters parameters("fill", integers);
   int64_t element = parameters.next();
   int64_t count = parameters.size("count");

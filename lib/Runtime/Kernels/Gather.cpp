@@ -12,7 +12,8 @@ namespace {
 
 class Gather : public Kernel {
 public:
-  Gather(IndexReader indices, int64_t outer, int64_t rowBytes) : indices(indices), outer(outer), rowBytes(rowBytes) {}
+  Gather(IndexReader indices, int64_t outer, int64_t rowBytes)
+      : indices(indices), outer(outer), rowBytes(rowBytes) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     ZERO_RETURN_IF_ERROR(indices.check("gather", pointers[1]));
@@ -45,8 +46,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeGather(std::span<const int64_t> integers, std::span<const double>,
-                                                      const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeGather(std::span<const int64_t> integers,
+                                                      std::span<const double>, const KernelOptions &) {
   Parameters parameters("gather", integers);
   int64_t bytes = parameters.size("element_bytes");
   int64_t indexElement = parameters.next();

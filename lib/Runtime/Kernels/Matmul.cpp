@@ -1,7 +1,8 @@
 //===- Matmul.cpp - Batched matrix products through oneDNN ----------------===//
 //
-// The output is cut into blocks that depend on the shape alone, and each block has its primitive: which thread computes it, and
-// how many there are, changes no bit. oneDNN itself runs on one thread always (it blocks K by thread count).
+// The output is cut into blocks that depend on the shape alone, and each block has its primitive: which
+// thread computes it, and how many there are, changes no bit. oneDNN itself runs on one thread always (it
+// blocks K by thread count).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Element.h"
@@ -26,7 +27,8 @@ struct Shape {
   int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
 };
 
-/// Work of one block: about a millisecond of one core, so that threads find blocks and one thread does not notice them.
+/// Work of one block: about a millisecond of one core, so that threads find blocks and one thread does not
+/// notice them.
 constexpr int64_t kBlockFlops = int64_t{1} << 27;
 constexpr int64_t kMaxBlocks = 32;
 /// Rows and columns of blocks are multiples of this (but the last).
@@ -106,7 +108,8 @@ private:
   Primitive make(int64_t size) const {
     using dnnl::memory;
     memory::dim batch = cut.axis == Axis::Batch ? size : shape.batch;
-    memory::dim m = cut.axis == Axis::M ? size : shape.m, n = cut.axis == Axis::N ? size : shape.n, k = shape.k;
+    memory::dim m = cut.axis == Axis::M ? size : shape.m, n = cut.axis == Axis::N ? size : shape.n,
+                k = shape.k;
     auto desc = [&](memory::dim rows, memory::dim columns, bool transposed, int64_t batchStride, int64_t ld) {
       memory::dims dims{rows, columns}, strides{transposed ? 1 : ld, transposed ? ld : 1};
       if (batch > 1) { // the same matrix for the whole batch is a broadcast dimension
@@ -126,7 +129,9 @@ private:
   }
 
   static Block bind(const Primitive &primitive) {
-    auto memory = [](const dnnl::memory::desc &desc) { return dnnl::memory(desc, onednn::engine(), DNNL_MEMORY_NONE); };
+    auto memory = [](const dnnl::memory::desc &desc) {
+      return dnnl::memory(desc, onednn::engine(), DNNL_MEMORY_NONE);
+    };
     return {&primitive, memory(primitive.lhs), memory(primitive.rhs), memory(primitive.out),
             memory(primitive.scratchpad)};
   }
@@ -161,7 +166,8 @@ private:
                                    {DNNL_ARG_DST, block.out.get()},
                                    {DNNL_ARG_SCRATCHPAD, block.scratchpad.get()}};
     if (status == dnnl_success)
-      status = dnnl_primitive_execute(block.primitive->primitive.get(), stream, std::size(arguments), arguments);
+      status =
+          dnnl_primitive_execute(block.primitive->primitive.get(), stream, std::size(arguments), arguments);
     return status;
   }
 
@@ -180,8 +186,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> integers, std::span<const double>,
-                                                      const KernelOptions &options) {
+Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> integers,
+                                                      std::span<const double>, const KernelOptions &options) {
   Parameters parameters("matmul", integers);
   if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
     parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
@@ -206,9 +212,11 @@ Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> i
   checkLd("lhs_ld", shape.lhsLd, shape.transposeLhs ? shape.m : shape.k);
   checkLd("rhs_ld", shape.rhsLd, shape.transposeRhs ? shape.k : shape.n);
   checkLd("out_ld", shape.outLd, shape.n);
-  if (shape.batch > 1 && shape.m * shape.n > 0 && shape.outBatchStride < (shape.m - 1) * shape.outLd + shape.n)
-    parameters.fail("out_batch_stride is " + std::to_string(shape.outBatchStride) + ", must be at least the " +
-                    std::to_string((shape.m - 1) * shape.outLd + shape.n) + " elements of a matrix");
+  if (shape.batch > 1 && shape.m * shape.n > 0 &&
+      shape.outBatchStride < (shape.m - 1) * shape.outLd + shape.n)
+    parameters.fail("out_batch_stride is " + std::to_string(shape.outBatchStride) +
+                    ", must be at least the " + std::to_string((shape.m - 1) * shape.outLd + shape.n) +
+                    " elements of a matrix");
   ZERO_RETURN_IF_ERROR(parameters.finish());
   ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
   auto kernel = std::make_unique<Matmul>(shape);

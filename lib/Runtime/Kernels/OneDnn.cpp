@@ -31,8 +31,9 @@ Status onednn::limitInstructionSet(CpuVariant variant) {
   static CpuVariant chosen;
   std::lock_guard lock(mutex);
   if (decided)
-    return chosen == variant ? Status()
-                             : Status::wrongUsage("oneDNN runs one instruction-set variant in a process, asked for two");
+    return chosen == variant
+               ? Status()
+               : Status::wrongUsage("oneDNN runs one instruction-set variant in a process, asked for two");
   dnnl::cpu_isa isa = variant == CpuVariant::X86_64_V4 ? dnnl::cpu_isa::avx512_core : dnnl::cpu_isa::avx2;
   if (dnnl::set_max_cpu_isa(isa) != dnnl::status::success)
     return Status::programFailed("oneDNN was used before its instruction set could be bounded");

@@ -13,11 +13,13 @@ const dnnl::engine &engine();
 /// The calling thread's stream. The first call in a thread also keeps OpenMP at one thread there.
 dnnl_stream_t threadStream();
 
-/// Bounds oneDNN's instruction set for the whole process. The first call decides; a later one with another variant is an error.
+/// Bounds oneDNN's instruction set for the whole process. The first call decides; a later one with another
+/// variant is an error.
 Status limitInstructionSet(CpuVariant variant);
 
-/// Scratch memory for one primitive at a time, on loan from a pool of the process. `reserve`, called while kernels are prepared, sets
-/// the size; the pool holds one buffer then and grows to the number of threads in the first step.
+/// Scratch memory for one primitive at a time, on loan from a pool of the process. `reserve`, called while
+/// kernels are prepared, sets the size; the pool holds one buffer then and grows to the number of threads in
+/// the first step.
 class Scratch {
 public:
   static void reserve(size_t bytes);

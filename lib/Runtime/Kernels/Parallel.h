@@ -6,12 +6,14 @@
 
 namespace zero::kernels {
 
-/// Calls `body(begin, end)` over ranges that cover [0, items). Allocates nothing: `body` lives on the caller's stack.
+/// Calls `body(begin, end)` over ranges that cover [0, items). Allocates nothing: `body` lives on the
+/// caller's stack.
 template <typename Body> void parallelFor(ParallelFor &parallel, int64_t items, Body &&body) {
   if (items <= 0)
     return;
   parallel.run(
-      items, [](void *context, int64_t begin, int64_t end) { (*static_cast<Body *>(context))(begin, end); }, &body);
+      items, [](void *context, int64_t begin, int64_t end) { (*static_cast<Body *>(context))(begin, end); },
+      &body);
 }
 
 } // namespace zero::kernels

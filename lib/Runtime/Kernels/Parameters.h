@@ -9,8 +9,8 @@
 
 namespace zero::kernels {
 
-/// The integers of one kernel, taken from the front in the order of KernelTable.inc. Errors are kept until `finish`, so that a
-/// factory reads everything first; values read after an error are 0.
+/// The integers of one kernel, taken from the front in the order of KernelTable.inc. Errors are kept until
+/// `finish`, so that a factory reads everything first; values read after an error are 0.
 class Parameters {
 public:
   Parameters(const char *kernel, std::span<const int64_t> integers) : kernel(kernel), integers(integers) {}

@@ -1,6 +1,7 @@
 //===- ScatterAdd.cpp - out[o, indices[c], i] += updates[o, c, i] ---------===//
 //
-// Additions into one element happen in the order of the indices. Threads split columns (o, i), which are independent.
+// Additions into one element happen in the order of the indices. Threads split columns (o, i), which are
+// independent.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Factories.h"
@@ -15,12 +16,14 @@ using namespace zero::kernels;
 
 namespace {
 
-/// Columns of one item: a cache line of float32, so that two threads never write the same line of aligned rows.
+/// Columns of one item: a cache line of float32, so that two threads never write the same line of aligned
+/// rows.
 constexpr int64_t kColumns = 16;
 
 template <typename T> class ScatterAdd : public Kernel {
 public:
-  ScatterAdd(IndexReader indices, int64_t outer, int64_t inner) : indices(indices), outer(outer), inner(inner) {}
+  ScatterAdd(IndexReader indices, int64_t outer, int64_t inner)
+      : indices(indices), outer(outer), inner(inner) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     ZERO_RETURN_IF_ERROR(indices.check("scatter_add", pointers[1]));
@@ -59,8 +62,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_t> integers, std::span<const double>,
-                                                          const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_t> integers,
+                                                          std::span<const double>, const KernelOptions &) {
   Parameters parameters("scatter_add", integers);
   int64_t element = parameters.next();
   int64_t indexElement = parameters.next();

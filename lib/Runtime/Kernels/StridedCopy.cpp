@@ -1,8 +1,8 @@
 //===- StridedCopy.cpp - Copies between any two strided layouts -----------===//
 //
-// Dimensions are sorted by target stride and merged where both sides run on. What is left is one of three inner loops: runs that
-// are contiguous on both sides (memcpy), a two-dimensional transpose in tiles (the target runs along one dimension, the
-// source along another), or single elements.
+// Dimensions are sorted by target stride and merged where both sides run on. What is left is one of three
+// inner loops: runs that are contiguous on both sides (memcpy), a two-dimensional transpose in tiles (the
+// target runs along one dimension, the source along another), or single elements.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Factories.h"
@@ -32,12 +32,12 @@ constexpr int64_t kRun = 16384;
 /// Drops dimensions of one element, orders by falling target stride and merges what runs on.
 std::vector<Dimension> normalize(std::vector<Dimension> dims) {
   std::erase_if(dims, [](const Dimension &d) { return d.size == 1; });
-  std::sort(dims.begin(), dims.end(), [](const Dimension &a, const Dimension &b) {
-    return std::abs(a.target) > std::abs(b.target);
-  });
+  std::sort(dims.begin(), dims.end(),
+            [](const Dimension &a, const Dimension &b) { return std::abs(a.target) > std::abs(b.target); });
   std::vector<Dimension> merged;
   for (const Dimension &d : dims) {
-    if (!merged.empty() && merged.back().source == d.source * d.size && merged.back().target == d.target * d.size)
+    if (!merged.empty() && merged.back().source == d.source * d.size &&
+        merged.back().target == d.target * d.size)
       merged.back() = {merged.back().size * d.size, d.source, d.target};
     else
       merged.push_back(d);
@@ -47,7 +47,9 @@ std::vector<Dimension> normalize(std::vector<Dimension> dims) {
 
 /// The inner loops for elements of type T (an unsigned integer of their size).
 template <typename T> struct Loops {
-  static void run(const T *source, T *target, int64_t count) { std::memcpy(target, source, count * sizeof(T)); }
+  static void run(const T *source, T *target, int64_t count) {
+    std::memcpy(target, source, count * sizeof(T));
+  }
 
   static void strided(const T *source, int64_t sourceStride, T *target, int64_t targetStride, int64_t count) {
     if (targetStride == 1 && sourceStride == 0)
@@ -65,8 +67,8 @@ template <typename T> struct Loops {
       for (; row + 4 <= rows; row += 4) {
         int64_t column = 0;
         for (; column + 4 <= columns; column += 4)
-          transpose4x4(source + column * sourceStride + row, sourceStride, target + row * targetStride + column,
-                       targetStride);
+          transpose4x4(source + column * sourceStride + row, sourceStride,
+                       target + row * targetStride + column, targetStride);
         for (; column < columns; ++column)
           for (int64_t r = row; r < row + 4; ++r)
             target[r * targetStride + column] = source[column * sourceStride + r];
@@ -77,10 +79,14 @@ template <typename T> struct Loops {
   }
 
   static void transpose4x4(const T *source, int64_t sourceStride, T *target, int64_t targetStride) {
-    auto load = [&](int64_t i) { return _mm_loadu_ps(reinterpret_cast<const float *>(source + i * sourceStride)); };
+    auto load = [&](int64_t i) {
+      return _mm_loadu_ps(reinterpret_cast<const float *>(source + i * sourceStride));
+    };
     __m128 a = load(0), b = load(1), c = load(2), d = load(3);
     _MM_TRANSPOSE4_PS(a, b, c, d);
-    auto store = [&](int64_t i, __m128 v) { _mm_storeu_ps(reinterpret_cast<float *>(target + i * targetStride), v); };
+    auto store = [&](int64_t i, __m128 v) {
+      _mm_storeu_ps(reinterpret_cast<float *>(target + i * targetStride), v);
+    };
     store(0, a), store(1, b), store(2, c), store(3, d);
   }
 };
@@ -175,8 +181,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeStridedCopy(std::span<const int64_t> integers, std::span<const double>,
-                                                           const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeStridedCopy(std::span<const int64_t> integers,
+                                                           std::span<const double>, const KernelOptions &) {
   Parameters parameters("strided_copy", integers);
   int64_t bytes = parameters.next();
   int64_t rank = parameters.size("rank");
@@ -193,20 +199,24 @@ Expected<std::unique_ptr<Kernel>> kernels::makeStridedCopy(std::span<const int64
     if (sizes[i] < 0)
       parameters.fail("size of dimension " + std::to_string(i) + " is " + std::to_string(sizes[i]));
     if (sizes[i] > 1 && targetStrides[i] == 0)
-      parameters.fail("target stride of dimension " + std::to_string(i) + " is 0 for " + std::to_string(sizes[i]) +
-                      " elements");
+      parameters.fail("target stride of dimension " + std::to_string(i) + " is 0 for " +
+                      std::to_string(sizes[i]) + " elements");
     dims.push_back({sizes[i], sourceStrides[i], targetStrides[i]});
   }
   ZERO_RETURN_IF_ERROR(parameters.finish());
   switch (bytes) {
   case 1:
-    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint8_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<StridedCopy<uint8_t>>(std::move(dims), sourceOffset, targetOffset));
   case 2:
-    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint16_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<StridedCopy<uint16_t>>(std::move(dims), sourceOffset, targetOffset));
   case 4:
-    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint32_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<StridedCopy<uint32_t>>(std::move(dims), sourceOffset, targetOffset));
   case 8:
-    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint64_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<StridedCopy<uint64_t>>(std::move(dims), sourceOffset, targetOffset));
   }
   return Status::badInput("kernel 'strided_copy': element size " + std::to_string(bytes) +
                           " is not supported, must be 1, 2, 4 or 8");

@@ -65,8 +65,8 @@ public:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_t> integers, std::span<const double>,
-                                                          const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_t> integers,
+                                                          std::span<const double>, const KernelOptions &) {
   Parameters parameters("sum_squares", integers);
   if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
     parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
@@ -77,8 +77,8 @@ Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_
   return std::unique_ptr<Kernel>(std::make_unique<SumSquares>(std::move(counts)));
 }
 
-Expected<std::unique_ptr<Kernel>> kernels::makeNorm(std::span<const int64_t> integers, std::span<const double>,
-                                                    const KernelOptions &) {
+Expected<std::unique_ptr<Kernel>> kernels::makeNorm(std::span<const int64_t> integers,
+                                                    std::span<const double>, const KernelOptions &) {
   ZERO_RETURN_IF_ERROR(Parameters("norm", integers).finish());
   return std::unique_ptr<Kernel>(std::make_unique<Norm>());
 }

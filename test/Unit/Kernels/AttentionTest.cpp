@@ -14,7 +14,7 @@ struct Case {
   int64_t B, T, S, H, G, D;
   bool causal = false;
   int64_t maskB = 0, maskH = 0; // 0: no mask
-  bool fused = false;           // query, key and value are views of one tensor, heads lie before positions in out
+  bool fused = false; // query, key and value are views of one tensor, heads lie before positions in out
   double scale() const { return 1 / std::sqrt(double(D)); }
   bool mask() const { return maskB > 0; }
 };
@@ -119,10 +119,12 @@ Tensors reference(const Case &c, const Tensors &t) {
 }
 
 /// Runs both kernels; every buffer starts `offset` bytes after a page.
-template <typename Parallel> Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 0) {
+template <typename Parallel>
+Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 0) {
   Layout l(c);
   Aligned<float> inputs(t.inputs, offset), mask(t.mask, offset), outGradient(t.outGradient, offset);
-  Aligned<float> out(l.outSize, offset, 7), logSumExp(c.B * c.H * c.T, offset, 7), gradients(l.inputSize, offset, 7);
+  Aligned<float> out(l.outSize, offset, 7), logSumExp(c.B * c.H * c.T, offset, 7),
+      gradients(l.inputSize, offset, 7);
   float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<int64_t> integers = integersOf(c, false), gradIntegers = integersOf(c, true);
   Aligned<float> workspace(kernelWorkspaceBytes("attention", integers) / 4 + 16, 0, nan);
@@ -137,7 +139,8 @@ template <typename Parallel> Tensors run(const Case &c, const Tensors &t, Parall
   EXPECT_OK(runKernel("attention", integers, {c.scale()}, pointers, Parallel(parallel)));
   pointers.back() = outGradient.data();
   float *g = gradients.data();
-  pointers.insert(pointers.end(), {g + l.query.offset, g + l.key.offset, g + l.value.offset, gradWorkspace.data()});
+  pointers.insert(pointers.end(),
+                  {g + l.query.offset, g + l.key.offset, g + l.value.offset, gradWorkspace.data()});
   EXPECT_OK(runKernel("attention_grad", gradIntegers, {c.scale()}, pointers, Parallel(parallel)));
   for (const Aligned<float> *w : {&workspace, &gradWorkspace})
     for (size_t i = w->size() - 16; i < w->size(); ++i)
@@ -233,7 +236,8 @@ TEST(Attention, LargeScores) { // softmax against the running maximum neither ov
 
 TEST(Attention, NoElements) {
   for (Case c : {Case{0, 4, 4, 2, 2, 8}, Case{2, 0, 4, 2, 2, 8}, Case{2, 4, 4, 0, 0, 8}})
-    run(c, {std::vector<float>(Layout(c).inputSize), {}, {}, {}, std::vector<float>(Layout(c).outSize), {}}, Serial());
+    run(c, {std::vector<float>(Layout(c).inputSize), {}, {}, {}, std::vector<float>(Layout(c).outSize), {}},
+        Serial());
 }
 
 TEST(Attention, Refuses) {
@@ -243,9 +247,11 @@ TEST(Attention, Refuses) {
     return runKernel("attention", integers, reals, {}).message();
   };
   EXPECT_EQ(message({1, 4, 4, 3, 2, 8}), "kernel 'attention': H = 3 is not a multiple of G = 2");
-  EXPECT_EQ(message({4, 4, 4, 2, 2, 8, false, 2, 1}), "kernel 'attention': mask of 2 x 1 matrices does not fit 4 x 2");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8, false, 2, 1}),
+            "kernel 'attention': mask of 2 x 1 matrices does not fit 4 x 2");
   EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {}), "kernel 'attention': takes 1 real, got 0");
-  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {1}, 3), "kernel 'attention': element type bf16 is not supported, must be f32");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {1}, 3),
+            "kernel 'attention': element type bf16 is not supported, must be f32");
   EXPECT_EQ(runKernel("attention_grad", integersOf({1, 4, 4, 2, 2, 8}, false), {1}, {}).message(),
             "kernel 'attention_grad': takes 35 integers, got 23");
 }

@@ -9,8 +9,8 @@ namespace {
 
 /// Copies by the definition.
 template <typename T>
-void referenceCopy(const T *source, T *target, const std::vector<int64_t> &sizes, const std::vector<int64_t> &from,
-                   const std::vector<int64_t> &to, size_t dimension = 0) {
+void referenceCopy(const T *source, T *target, const std::vector<int64_t> &sizes,
+                   const std::vector<int64_t> &from, const std::vector<int64_t> &to, size_t dimension = 0) {
   if (dimension == sizes.size()) {
     *target = *source;
     return;
@@ -20,8 +20,8 @@ void referenceCopy(const T *source, T *target, const std::vector<int64_t> &sizes
 }
 
 template <typename T>
-void check(const std::vector<int64_t> &sizes, const std::vector<int64_t> &from, const std::vector<int64_t> &to,
-           int64_t sourceOffset = 0, int64_t targetOffset = 0) {
+void check(const std::vector<int64_t> &sizes, const std::vector<int64_t> &from,
+           const std::vector<int64_t> &to, int64_t sourceOffset = 0, int64_t targetOffset = 0) {
   constexpr size_t size = 1 << 17;
   std::vector<T> source(size), expected(size, T(7));
   std::iota(source.begin(), source.end(), T(1));
@@ -35,8 +35,9 @@ void check(const std::vector<int64_t> &sizes, const std::vector<int64_t> &from, 
   auto run = [&](ParallelFor &&parallel) {
     std::vector<T> target(size, T(7));
     EXPECT_OK(runKernel("strided_copy", integers, {}, {source.data(), target.data()}, std::move(parallel)));
-    EXPECT_TRUE(target == expected) << testing::PrintToString(sizes) << " from " << testing::PrintToString(from)
-                                    << " to " << testing::PrintToString(to) << ", " << sizeof(T) << " bytes";
+    EXPECT_TRUE(target == expected) << testing::PrintToString(sizes) << " from "
+                                    << testing::PrintToString(from) << " to " << testing::PrintToString(to)
+                                    << ", " << sizeof(T) << " bytes";
   };
   run(Serial());
   run(Backwards());
@@ -48,15 +49,16 @@ template <typename T> void checkAll() {
   check<T>({100000}, {1}, {1}, 3, 5);
   check<T>({0, 4}, {4, 1}, {4, 1});
   check<T>({3, 5, 7}, {35, 7, 1}, {35, 7, 1});
-  check<T>({67, 45}, {1, 67}, {45, 1});                             // transpose
-  check<T>({45, 67}, {67, 1}, {1, 45});                             // the same, written the other way round
-  check<T>({3, 33, 5, 31}, {33 * 5 * 31, 31, 33 * 31, 1}, {33 * 5 * 31, 5 * 31, 31, 1}); // middle dimensions exchanged
-  check<T>({4, 37, 41}, {37 * 41, 1, 37}, {37 * 48, 48, 1}, 1, 3);  // batched transpose into padded rows
-  check<T>({9, 10}, {-10, -1}, {10, 1}, 89);                        // reversed
-  check<T>({6, 50}, {1, 0}, {50, 1});                               // broadcast
+  check<T>({67, 45}, {1, 67}, {45, 1}); // transpose
+  check<T>({45, 67}, {67, 1}, {1, 45}); // the same, written the other way round
+  check<T>({3, 33, 5, 31}, {33 * 5 * 31, 31, 33 * 31, 1},
+           {33 * 5 * 31, 5 * 31, 31, 1});                          // middle dimensions exchanged
+  check<T>({4, 37, 41}, {37 * 41, 1, 37}, {37 * 48, 48, 1}, 1, 3); // batched transpose into padded rows
+  check<T>({9, 10}, {-10, -1}, {10, 1}, 89);                       // reversed
+  check<T>({6, 50}, {1, 0}, {50, 1});                              // broadcast
   check<T>({6, 50}, {0, 1}, {50, 1});
-  check<T>({10, 10}, {200, 3}, {77, 2});                            // single elements
-  check<T>({1, 20, 1, 30}, {9, 30, 9, 1}, {5, 40, 5, 1});           // dimensions of one element
+  check<T>({10, 10}, {200, 3}, {77, 2});                  // single elements
+  check<T>({1, 20, 1, 30}, {9, 30, 9, 1}, {5, 40, 5, 1}); // dimensions of one element
 }
 
 TEST(StridedCopy, EveryElementSize) {
@@ -73,7 +75,8 @@ TEST(StridedCopy, Refuses) {
             "kernel 'strided_copy': size of dimension 0 is -3");
   EXPECT_EQ(runKernel("strided_copy", {3, 0, 0, 0}, {}, {}).message(),
             "kernel 'strided_copy': element size 3 is not supported, must be 1, 2, 4 or 8");
-  EXPECT_EQ(runKernel("strided_copy", {4, 2, 1}, {}, {}).message(), "kernel 'strided_copy': takes 10 integers, got 3");
+  EXPECT_EQ(runKernel("strided_copy", {4, 2, 1}, {}, {}).message(),
+            "kernel 'strided_copy': takes 10 integers, got 3");
   std::vector<int64_t> integers{4, 17};
   integers.resize(2 + 3 * 17 + 2, 1);
   EXPECT_EQ(runKernel("strided_copy", integers, {}, {}).message(),
@@ -104,12 +107,11 @@ TEST(Fill, EveryElementType) {
 
 TEST(Fill, Refuses) {
   EXPECT_EQ(runKernel("fill", {10, 4}, {0}, {}).message(), "kernel 'fill': unknown element type 10");
-  EXPECT_EQ(runKernel("fill", {0, -4}, {0}, {}).message(), "kernel 'fill': count is -4, must not be negative");
+  EXPECT_EQ(runKernel("fill", {0, -4}, {0}, {}).message(),
+            "kernel 'fill': count is -4, must not be negative");
   EXPECT_EQ(runKernel("fill", {0, 4}, {}, {}).message(), "kernel 'fill': takes 1 real, got 0");
 }
 
-TEST(Dispatch, Refuses) {
-  EXPECT_EQ(runKernel("warp", {}, {}, {}).message(), "unknown kernel 'warp'");
-}
+TEST(Dispatch, Refuses) { EXPECT_EQ(runKernel("warp", {}, {}, {}).message(), "unknown kernel 'warp'"); }
 
 } // namespace

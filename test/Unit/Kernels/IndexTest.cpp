@@ -8,7 +8,8 @@ namespace {
 
 template <typename Index>
 void check(int64_t indexElement, int64_t outer, int64_t axisSize, int64_t inner, int64_t count) {
-  std::vector<float> data = randomFloats(outer * axisSize * inner, 1), updates = randomFloats(outer * count * inner, 2);
+  std::vector<float> data = randomFloats(outer * axisSize * inner, 1),
+                     updates = randomFloats(outer * count * inner, 2);
   std::vector<Index> indices(count);
   for (int64_t c = 0; c < count; ++c)
     indices[c] = static_cast<Index>((c * c * 7 + c) % axisSize);

@@ -23,7 +23,9 @@ inline CpuVariant testVariant() {
 /// One thread, the whole range at once.
 class Serial : public ParallelFor {
 public:
-  void run(int64_t items, void (*body)(void *, int64_t, int64_t), void *context) override { body(context, 0, items); }
+  void run(int64_t items, void (*body)(void *, int64_t, int64_t), void *context) override {
+    body(context, 0, items);
+  }
 };
 
 /// Items one by one, from the last to the first: every range ends where another began.
@@ -63,7 +65,8 @@ public:
   Aligned(const std::vector<T> &values, size_t offset = 0) : Aligned(values.size(), offset) {
     std::copy(values.begin(), values.end(), start);
   }
-  Aligned(Aligned &&other) noexcept : base(std::exchange(other.base, nullptr)), start(other.start), count(other.count) {}
+  Aligned(Aligned &&other) noexcept
+      : base(std::exchange(other.base, nullptr)), start(other.start), count(other.count) {}
   ~Aligned() { operator delete(base, std::align_val_t(4096)); }
   T *data() const { return start; }
   size_t size() const { return count; }
@@ -86,14 +89,16 @@ inline std::vector<float> randomFloats(size_t count, unsigned seed) {
 }
 
 /// Prepares and runs a kernel; the Status of whatever failed.
-inline Status runKernel(const char *name, const std::vector<int64_t> &integers, const std::vector<double> &reals,
-                        const std::vector<const void *> &pointers, ParallelFor &&parallel = Serial()) {
+inline Status runKernel(const char *name, const std::vector<int64_t> &integers,
+                        const std::vector<double> &reals, const std::vector<const void *> &pointers,
+                        ParallelFor &&parallel = Serial()) {
   KernelOptions options;
   options.variant = testVariant();
   auto kernel = prepareKernel(name, integers, reals, options);
   if (!kernel.ok())
     return kernel.status();
-  return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())), parallel);
+  return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())),
+                        parallel);
 }
 
 inline std::string messageOf(const Status &status) { return status.ok() ? "" : status.message(); }

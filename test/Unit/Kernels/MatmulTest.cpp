@@ -20,8 +20,9 @@ struct Product {
   int64_t outLd() const { return n + outPad; }
   int64_t rhsStride() const { return sharedRhs ? 0 : rhsRows() * rhsLd(); }
   std::vector<int64_t> integers() const {
-    return {0, batch, m, n, k, transposeLhs, transposeRhs, lhsRows() * lhsLd(), lhsLd(), rhsStride(), rhsLd(),
-            m * outLd(), outLd()};
+    return {
+        0,       batch,       m,       n,           k,      transposeLhs, transposeRhs, lhsRows() * lhsLd(),
+        lhsLd(), rhsStride(), rhsLd(), m * outLd(), outLd()};
   }
 };
 
@@ -44,7 +45,8 @@ void check(const Product &p) {
       for (int64_t j = 0; j < p.n; ++j) {
         double sum = 0;
         for (int64_t l = 0; l < p.k; ++l)
-          sum += double(lhs[b * p.lhsRows() * p.lhsLd() + (p.transposeLhs ? l * p.lhsLd() + i : i * p.lhsLd() + l)]) *
+          sum += double(lhs[b * p.lhsRows() * p.lhsLd() +
+                            (p.transposeLhs ? l * p.lhsLd() + i : i * p.lhsLd() + l)]) *
                  rhs[b * p.rhsStride() + (p.transposeRhs ? j * p.rhsLd() + l : l * p.rhsLd() + j)];
         worst = std::max(worst, std::fabs(sum - out[(b * p.m + i) * p.outLd() + j]));
       }

@@ -5,7 +5,8 @@
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
   bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+            __builtin_cpu_supports("avx512cd");
   if (zero::test::testVariant() == zero::CpuVariant::X86_64_V4 && !v4) {
     std::puts("skipped: this CPU has no AVX-512");
     return 77;

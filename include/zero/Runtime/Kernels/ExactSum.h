@@ -1,14 +1,16 @@
 //===- ExactSum.h - Sums of squares whose order does not matter -----------===//
 //
-// The gradient norm has to be the same for every layout of the gradients over ranks and buckets. So gradients are cut into cells of
-// 64 consecutive elements (of one parameter: parameters start at multiples of 64, and padding holds zeros); each cell's sum of
-// squares is taken in float64 in one fixed order, and the cells' sums are added in a fixed-point integer, exactly. Integer
-// addition has no order: limbs may be added over cells, buckets and ranks in any way.
+// The gradient norm has to be the same for every layout of the gradients over ranks and buckets. So gradients
+// are cut into cells of 64 consecutive elements (of one parameter: parameters start at multiples of 64, and
+// padding holds zeros); each cell's sum of squares is taken in float64 in one fixed order, and the cells'
+// sums are added in a fixed-point integer, exactly. Integer addition has no order: limbs may be added over
+// cells, buckets and ranks in any way.
 //
-// The number: limb i (i < 20) counts 2^(32 i - 298). A float32 squared is a multiple of 2^-298, a cell's sum is at most 2^262, and the
-// 640 bits reach 2^342. Limbs are int64 and one addend brings less than 2^33 to a limb: `exactSumAdd` at most 2^29 times
-// between calls of `exactSumCarry`; of carried sums (limbs below 2^32) 2^30 may be added limb by limb. Limbs 20 and 21 count
-// cells that are infinite and NaN. Standard library only: the reference interpreter uses it as well.
+// The number: limb i (i < 20) counts 2^(32 i - 298). A float32 squared is a multiple of 2^-298, a cell's sum
+// is at most 2^262, and the 640 bits reach 2^342. Limbs are int64 and one addend brings less than 2^33 to a
+// limb: `exactSumAdd` at most 2^29 times between calls of `exactSumCarry`; of carried sums (limbs below 2^32)
+// 2^30 may be added limb by limb. Limbs 20 and 21 count cells that are infinite and NaN. Standard library
+// only: the reference interpreter uses it as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_KERNELS_EXACTSUM_H
@@ -33,9 +35,9 @@ inline constexpr int kNotANumber = 21; // limb that counts NaN addends
 inline constexpr int kUnit = -298;     // limb 0 counts 2^kUnit
 } // namespace exact_sum_detail
 
-/// Sum of squares of `count` (at most 64) floats in float64: lane l takes elements l, l + 8, ..., then lanes are added as a
-/// tree. Squares of float32 are exact in float64, so fused or not the bits are the same. Elements missing at the end
-/// count as zeros.
+/// Sum of squares of `count` (at most 64) floats in float64: lane l takes elements l, l + 8, ..., then lanes
+/// are added as a tree. Squares of float32 are exact in float64, so fused or not the bits are the same.
+/// Elements missing at the end count as zeros.
 inline double cellSumOfSquares(const float *values, int64_t count) {
   double lanes[8] = {};
   if (count == kExactSumCell) {
@@ -49,7 +51,8 @@ inline double cellSumOfSquares(const float *values, int64_t count) {
   return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/// Adds `value`, a sum of squares of float32 (so a multiple of 2^-298, below 2^270, or infinite, or NaN), to `limbs`.
+/// Adds `value`, a sum of squares of float32 (so a multiple of 2^-298, below 2^270, or infinite, or NaN), to
+/// `limbs`.
 inline void exactSumAdd(int64_t *limbs, double value) {
   using namespace exact_sum_detail;
   uint64_t bits = std::bit_cast<uint64_t>(value);

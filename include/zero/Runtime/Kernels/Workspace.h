@@ -2,9 +2,10 @@
 //
 // Standard library only: the compiler includes this to plan what the runtime then uses.
 //
-// Attention runs over independent items (batch x head); a workspace holds a part for each of at most kAttentionParts ranges of
-// items, so that as many threads may run at once. The number of parts changes no bit of the result, and a function of shapes
-// alone keeps the planned bytes the same for any number of threads.
+// Attention runs over independent items (batch x head); a workspace holds a part for each of at most
+// kAttentionParts ranges of items, so that as many threads may run at once. The number of parts changes no
+// bit of the result, and a function of shapes alone keeps the planned bytes the same for any number of
+// threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_KERNELS_WORKSPACE_H
@@ -18,24 +19,27 @@
 
 namespace zero {
 
-/// Floats of one part of `attention`'s workspace: queries and accumulators of the rows, a transposed key block, a value
-/// block, a block of scores, and two numbers a row.
+/// Floats of one part of `attention`'s workspace: queries and accumulators of the rows, a transposed key
+/// block, a value block, a block of scores, and two numbers a row.
 inline int64_t attentionPartFloats(int64_t queries, int64_t headSize) {
   int64_t rows = std::min(kAttentionRows, roundUpToLine(queries)), width = roundUpToLine(headSize);
   return 2 * rows * width + 2 * kAttentionBlock * width + kAttentionTileRows * kAttentionBlock + 2 * rows;
 }
 
-/// Floats of one part of `attention_grad`'s workspace: five blocks of keys, three of queries, two of scores, and a number a row.
+/// Floats of one part of `attention_grad`'s workspace: five blocks of keys, three of queries, two of scores,
+/// and a number a row.
 inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize) {
   return (5 * kAttentionBlock + 3 * kAttentionTileRows) * roundUpToLine(headSize) +
          2 * kAttentionTileRows * kAttentionBlock + roundUpToLine(queries);
 }
 
-/// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes none.
+/// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes
+/// none.
 inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64_t> integers) {
   if (integers.size() <= 6)
     return 0;
-  int64_t batch = integers[1], queries = integers[2], heads = integers[4], groups = integers[5], headSize = integers[6];
+  int64_t batch = integers[1], queries = integers[2], heads = integers[4], groups = integers[5],
+          headSize = integers[6];
   if (name == "attention")
     return 4 * std::min(kAttentionParts, batch * heads) * attentionPartFloats(queries, headSize);
   if (name == "attention_grad")
