@@ -63,6 +63,7 @@ static void buildPartitionPhase(const TrainingConfig &config, OpPassManager &pas
   ZeroAssignBucketsOptions buckets;
   buckets.bucketElements = config.bucketElements();
   buckets.worldSize = config.worldSize;
+  buckets.persistenceThreshold = config.persistenceThreshold;
   passes.addPass(createZeroAssignBuckets(buckets));
   ZeroPartitionStateOptions partition;
   partition.stage = config.stage;

@@ -1,18 +1,209 @@
-//===- InsertCollectives.cpp - zero-insert-collectives ---===//
+//===- InsertCollectives.cpp - zero-insert-collectives --------------------===//
+//
+//   %f = builtin.unrealized_conversion_cast %s : !zero.shard<@b0> to !zero.full<@b0>
+//   %w = zero.view %f["w"]
+//   %y = nn.matmul %x, %w           // forward
+//   ..
+//   %dx = nn.matmul %dy, %w         // backward
+//   %dw = nn.matmul %x, %dy
+//   .. later ..
+//   %p = zero.pack @b0 (%dw)
+//   %g = builtin.unrealized_conversion_cast %p : !zero.partial<@b0> to !zero.shard<@b0>
+// becomes
+//   %f0 = zero.all_gather_start %s  %b0 = zero.wait %f0  %w0 = zero.view %b0["w"]
+//   %y = nn.matmul %x, %w0
+//   ..
+//   %f1 = zero.all_gather_start %s  %b1 = zero.wait %f1  %w1 = zero.view %b1["w"]
+//   %dx = nn.matmul %dy, %w1
+//   %dw = nn.matmul %x, %dy
+//   %p = zero.pack @b0 (%dw)  %fg = zero.reduce_scatter_start %p  %g = zero.wait %fg
+// Test: test/Transforms/Zero/insert-collectives.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/Zero/Passes.h"
+#include "GatherPlacement.h"
+#include "StepFunctions.h"
+
+using namespace mlir;
+using namespace zero::sharding;
 
 namespace zero {
 #define GEN_PASS_DEF_ZEROINSERTCOLLECTIVES
 #include "zero/Transforms/Zero/Passes.h.inc"
 
 namespace {
+
 class ZeroInsertCollectives : public impl::ZeroInsertCollectivesBase<ZeroInsertCollectives> {
 public:
   using ZeroInsertCollectivesBase::ZeroInsertCollectivesBase;
   void runOnOperation() override {
-    getOperation().emitError("pass zero-insert-collectives is not written yet");
-    signalPassFailure();
+    FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro"), update = failure();
+    if (succeeded(micro))
+      update = getStepFunction(getOperation(), "update");
+    if (failed(update) || failed(resolveOptions()) || failed(checkInput(*micro)))
+      return signalPassFailure();
+    FailureOr<MeshOp> mesh = getMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    meshSize = mesh->getSize();
+    reduceInUpdate = reduceAtStep && accumulationSteps > 1 && meshSize > 1;
+    rewriteMicro(*micro);
+    rewriteUpdate(*update, *mesh);
   }
+
+private:
+  LogicalResult resolveOptions() {
+    ModuleOp module = getOperation();
+    if (stage < 0 || stage > 3)
+      return emitError(module.getLoc()) << "stage is " << stage << ", expected 0 to 3";
+    if (accumulationSteps < 1)
+      return emitError(module.getLoc()) << "accumulation-steps is " << accumulationSteps << ", expected at least 1";
+    if (reduceAt != "" && reduceAt != "step" && reduceAt != "micro_batch")
+      return emitError(module.getLoc()) << "reduce-at is '" << reduceAt << "', expected 'step' or 'micro_batch'";
+    const bool gradientsSharded = stage >= 2;
+    if (reduceAt == "step" && gradientsSharded)
+      return emitError(module.getLoc()) << "reduce-at is 'step', but stage " << stage
+                                << " shards gradients, which are reduced in each micro-batch";
+    reduceAtStep = reduceAt == "step" || (reduceAt.empty() && !gradientsSharded);
+    return success();
+  }
+
+  LogicalResult checkInput(func::FuncOp micro) {
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
+      for (Operation &op : function.front())
+        if (isa<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp, ControlSumOp>(op))
+          return op.emitOpError("is there already; zero-insert-collectives runs once");
+    for (BlockArgument argument : micro.getArguments())
+      if (nn::RoleAttr role = getArgumentRole(micro, argument.getArgNumber());
+          role && role.getKind() == nn::RoleKind::Parameter && isa<RankedTensorType>(argument.getType()))
+        return emitError(argument.getLoc()) << "parameter '" << role.getName()
+                                            << "' is a tensor, not a bucket; run zero-partition-state first";
+    return success();
+  }
+
+  static SmallVector<UnrealizedConversionCastOp> getCasts(func::FuncOp function, llvm::function_ref<bool(Type)> ofOperand) {
+    SmallVector<UnrealizedConversionCastOp> casts;
+    for (auto cast : function.front().getOps<UnrealizedConversionCastOp>())
+      if (cast->getNumOperands() == 1 && ofOperand(cast.getOperand(0).getType()))
+        casts.push_back(cast);
+    return casts;
+  }
+  static SmallVector<UnrealizedConversionCastOp> getGatherCasts(func::FuncOp function) {
+    return getCasts(function, [](Type type) { return isa<ShardType>(type); });
+  }
+
+  void rewriteMicro(func::FuncOp micro) {
+    placeGathers(micro, getGatherCasts(micro));
+    // Last first: of two buckets that are complete at the same op the earlier one is reduced first.
+    SmallVector<UnrealizedConversionCastOp> reductions = getCasts(micro, [](Type type) { return isa<PartialType>(type); });
+    for (UnrealizedConversionCastOp cast : llvm::reverse(reductions))
+      placeReduction(cast);
+    if (accumulationSteps > 1)
+      accumulate(micro);
+  }
+
+  /// Behind the last gradient of the bucket.
+  void placeReduction(UnrealizedConversionCastOp cast) {
+    auto pack = cast.getOperand(0).getDefiningOp<PackOp>();
+    Operation *last = nullptr;
+    for (Value gradient : pack.getGradients())
+      if (Operation *producer = gradient.getDefiningOp(); producer && (!last || last->isBeforeInBlock(producer)))
+        last = producer;
+    if (last)
+      pack->moveAfter(last);
+    OpBuilder builder(pack);
+    builder.setInsertionPointAfter(pack);
+    cast.getResult(0).replaceAllUsesWith(
+        reduceInUpdate ? pack.getResult() : createReduction(builder, pack.getLoc(), pack.getResult(), cast.getResult(0).getType()));
+    cast.erase();
+  }
+
+  Value createReduction(OpBuilder &builder, Location loc, Value partial, Type result) {
+    if (meshSize == 1)
+      return AliasOp::create(builder, loc, result, partial);
+    if (isa<ShardType>(result))
+      return createCollective<ReduceScatterStartOp>(builder, loc, partial, result);
+    return createCollective<AllReduceStartOp>(builder, loc, partial, result);
+  }
+
+  /// Gradients, the loss and the count of a micro-batch are added to those of the step, which become arguments.
+  void accumulate(func::FuncOp micro) {
+    ResultList results(micro);
+    for (auto [index, value] : llvm::enumerate(results.values)) {
+      nn::RoleAttr role = getResultRole(micro, index);
+      if (!role || (role.getKind() != nn::RoleKind::Gradient && role.getKind() != nn::RoleKind::LossSum &&
+                    role.getKind() != nn::RoleKind::LabelCount))
+        continue;
+      Value accumulator = insertArgument(micro, micro.getNumArguments(), value.getType(),
+                                         makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfterValue(value);
+      value = AccumulateOp::create(builder, value.getLoc(), value.getType(), accumulator, value);
+      if (isa<PartialType>(value.getType())) {
+        NamedAttrList attrs(results.attrs[index]);
+        attrs.erase(kWholeBufferAttrName);  // a partial bucket is whole anyway
+        results.attrs[index] = attrs.getDictionary(&getContext());
+      }
+    }
+    results.assignTo(micro);
+  }
+
+  void rewriteUpdate(func::FuncOp update, MeshOp mesh) {
+    if (meshSize == 1)
+      return;
+    if (reduceInUpdate)
+      reduceArguments(update);
+    sumOverRanks(update, mesh);
+    for (UnrealizedConversionCastOp cast : getGatherCasts(update)) {
+      OpBuilder builder(cast);
+      cast.getResult(0).replaceAllUsesWith(
+          createCollective<AllGatherStartOp>(builder, cast.getLoc(), cast.getOperand(0), cast.getResult(0).getType()));
+      cast.erase();
+    }
+  }
+
+  /// Gradients arrive as this rank's sums over its micro-batches.
+  void reduceArguments(func::FuncOp update) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&update.front());
+    for (BlockArgument argument : update.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber());
+      if (!role || role.getKind() != nn::RoleKind::Gradient)
+        continue;
+      Type reduced = argument.getType();
+      argument.setType(PartialType::get(&getContext(), getBucketSymbol(reduced)));
+      Value sum = createReduction(builder, argument.getLoc(), argument, reduced);
+      argument.replaceAllUsesExcept(sum, sum.getDefiningOp<WaitOp>().getFuture().getDefiningOp());
+    }
+    update.setType(FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
+  }
+
+  /// The loss, the count, and sums of squares of shards are this rank's until they are summed.
+  void sumOverRanks(func::FuncOp update, MeshOp mesh) {
+    auto symbol = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+    auto sum = [&](Value value, Operation *before) {
+      OpBuilder builder(before);
+      auto total = ControlSumOp::create(builder, value.getLoc(), value.getType(), value, symbol);
+      value.replaceAllUsesExcept(total, total);
+    };
+    for (BlockArgument argument : update.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber());
+      if (!role || argument.use_empty() ||
+          (role.getKind() != nn::RoleKind::LossSum && role.getKind() != nn::RoleKind::LabelCount))
+        continue;
+      Operation *first = *argument.user_begin();
+      for (Operation *user : argument.getUsers())
+        if (user->isBeforeInBlock(first))
+          first = user;
+      sum(argument, first);
+    }
+    for (SumSquaresOp squares : llvm::to_vector(update.front().getOps<SumSquaresOp>()))
+      if (isa<ShardType>(squares.getGradients().front().getType()))
+        sum(squares, squares->getNextNode());
+  }
+
+  bool reduceAtStep = false, reduceInUpdate = false;
+  int64_t meshSize = 1;
 };
+
 } // namespace
 } // namespace zero

@@ -1,18 +1,119 @@
-//===- PrefetchGathers.cpp - zero-prefetch-gathers ---===//
+//===- PrefetchGathers.cpp - zero-prefetch-gathers ------------------------===//
+//
+//   %f0 = zero.all_gather_start %s0  %b0 = zero.wait %f0  %w0 = zero.view %b0["w0"]
+//   %y0 = nn.matmul %x, %w0
+//   %f1 = zero.all_gather_start %s1  %b1 = zero.wait %f1  %w1 = zero.view %b1["w1"]
+//   %y1 = nn.matmul %y0, %w1
+// becomes, where @b0 and @b1 together are within the limits,
+//   %f0 = zero.all_gather_start %s0
+//   %f1 = zero.all_gather_start %s1
+//   %b0 = zero.wait %f0  %w0 = zero.view %b0["w0"]
+//   %y0 = nn.matmul %x, %w0
+//   %b1 = zero.wait %f1  %w1 = zero.view %b1["w1"]
+//   %y1 = nn.matmul %y0, %w1
+// Test: test/Transforms/Zero/prefetch-gathers.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/Zero/Passes.h"
+#include "Gathers.h"
+#include "StepFunctions.h"
+
+using namespace mlir;
+using namespace zero::sharding;
 
 namespace zero {
 #define GEN_PASS_DEF_ZEROPREFETCHGATHERS
 #include "zero/Transforms/Zero/Passes.h.inc"
 
 namespace {
+
+struct Limits {
+  int64_t inFlight, alive;
+};
+
+/// Moves the gathers of one function. Places are indices of *anchors*, the ops that are no starts of gathers: a start at
+/// place i stands before anchor i.
+class Prefetch {
+public:
+  Prefetch(func::FuncOp function, SmallVector<Gather> gathers, Limits limits) : gathers(std::move(gathers)), limits(limits) {
+    for (Operation &op : function.front()) {
+      places[&op] = anchors.size();
+      if (!isa<AllGatherStartOp>(op))
+        anchors.push_back(&op);
+    }
+    inFlight.resize(anchors.size());
+    alive.resize(anchors.size());
+    for (const Gather &gather : this->gathers)
+      if (isTemporary(gather))
+        add(alive, places.lookup(gather.start), places.lookup(gather.lastUse) + 1, gather.elements);
+  }
+
+  void run() {
+    int earliest = 0;
+    for (Gather &gather : gathers) {
+      int from = places.lookup(gather.start), wait = gather.wait ? places.lookup(gather.wait) : from;
+      if (Operation *producer = gather.start.getShard().getDefiningOp())
+        earliest = std::max(earliest, places.lookup(producer) + 1);
+      int place = std::min(from, earliest);
+      if (isTemporary(gather)) {
+        place = from;
+        while (place > earliest && fits(place - 1, gather.elements))
+          --place;
+        add(inFlight, place, wait, gather.elements);
+        add(alive, place, from, gather.elements);
+        blocked += place > earliest;
+      }
+      if (place < from)
+        ++moved;
+      // Also where it stays: starts keep their order before one anchor.
+      gather.start->moveBefore(anchors[place]);
+      earliest = place;
+    }
+  }
+
+  int64_t moved = 0, blocked = 0;
+
+private:
+  static bool isTemporary(const Gather &gather) { return !gather.returned && gather.lastUse; }
+  static void add(std::vector<int64_t> &sums, int begin, int end, int64_t elements) {
+    for (int i = begin; i < end; ++i)
+      sums[i] += elements;
+  }
+  bool fits(int place, int64_t elements) const {
+    return inFlight[place] + elements <= limits.inFlight && alive[place] + elements <= limits.alive;
+  }
+
+  SmallVector<Gather> gathers;
+  Limits limits;
+  std::vector<Operation *> anchors;
+  llvm::DenseMap<Operation *, int> places;
+  std::vector<int64_t> inFlight, alive;  // elements, while each anchor runs
+};
+
 class ZeroPrefetchGathers : public impl::ZeroPrefetchGathersBase<ZeroPrefetchGathers> {
 public:
   using ZeroPrefetchGathersBase::ZeroPrefetchGathersBase;
   void runOnOperation() override {
-    getOperation().emitError("pass zero-prefetch-gathers is not written yet");
-    signalPassFailure();
+    if (prefetchElements < 0) {
+      emitError(getOperation().getLoc()) << "prefetch-elements is " << prefetchElements << ", expected 0 or more";
+      return signalPassFailure();
+    }
+    int64_t moved = 0, blocked = 0;
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
+      SmallVector<Gather> gathers = collectGathers(function);
+      if (failed(checkLiveLimit(gathers, maxLiveElements)))
+        return signalPassFailure();
+      if (prefetchElements == 0)
+        continue;
+      Prefetch prefetch(function, std::move(gathers), {prefetchElements, maxLiveElements});
+      prefetch.run();
+      moved += prefetch.moved;
+      blocked += prefetch.blocked;
+    }
+    if (report)
+      emitRemark(getOperation().getLoc()) << "moved " << moved << " gathers, kept " << blocked << " back by a limit";
   }
 };
+
 } // namespace
 } // namespace zero

@@ -1,18 +1,183 @@
-//===- VerifySchedule.cpp - zero-verify-schedule ---===//
+//===- VerifySchedule.cpp - zero-verify-schedule --------------------------===//
+//
+// Checks what phase `schedule` promises, and changes nothing:
+//
+//   %f = zero.all_gather_start %s  %b = zero.wait %f  %w = zero.view %b["w"]
+//   zero.release %b
+//   %y = nn.matmul %x, %w    // error: reads bucket @b0 after its release
+// Test: test/Transforms/Zero/verify-schedule.mlir
+//
+//===----------------------------------------------------------------------===//
 #include "zero/Transforms/Zero/Passes.h"
+#include "Gathers.h"
+#include "ParameterChains.h"
+#include "StepFunctions.h"
+
+using namespace mlir;
+using namespace zero::sharding;
 
 namespace zero {
 #define GEN_PASS_DEF_ZEROVERIFYSCHEDULE
 #include "zero/Transforms/Zero/Passes.h.inc"
 
 namespace {
+
+bool isStart(Operation *op) { return isa<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp>(op); }
+
 class ZeroVerifySchedule : public impl::ZeroVerifyScheduleBase<ZeroVerifySchedule> {
 public:
   using ZeroVerifyScheduleBase::ZeroVerifyScheduleBase;
   void runOnOperation() override {
-    getOperation().emitError("pass zero-verify-schedule is not written yet");
-    signalPassFailure();
+    bool ok = true;
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
+      ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) && succeeded(verifyStates(function));
+    if (!ok || failed(verifyReductions()))
+      signalPassFailure();
   }
+
+private:
+  LogicalResult verifyOps(func::FuncOp function) {
+    for (Operation &op : function.front()) {
+      if (isa<UnrealizedConversionCastOp>(op))
+        return op.emitOpError() << "is left of " << op.getOperand(0).getType()
+                                << "; zero-insert-collectives turns each change of hands into a collective";
+      for (Type type : op.getResultTypes())
+        if (getBucketSymbol(type) && !getBucket(&op, type))
+          return op.emitOpError() << "gives " << type << ", but there is no such bucket; zero-assign-buckets makes all";
+      if (isStart(&op) && failed(verifyStart(&op)))
+        return failure();
+      if (auto wait = dyn_cast<WaitOp>(op); wait && (!wait.getFuture().getDefiningOp() || !isStart(wait.getFuture().getDefiningOp())))
+        return op.emitOpError("waits for what no collective of this function started; zero-insert-collectives makes both");
+    }
+    return success();
+  }
+
+  LogicalResult verifyStart(Operation *start) {
+    Value future = start->getResult(0);
+    if (future.use_empty())
+      return start->emitOpError("has no wait; zero-insert-collectives makes one, and zero-insert-release erases what is not used");
+    for (Operation *user : future.getUsers()) {
+      if (!isa<WaitOp>(user))
+        return user->emitOpError() << "takes a future, which only zero.wait may; zero-insert-collectives waits";
+      if (user != *future.user_begin()) {
+        InFlightDiagnostic error = start->emitOpError("has more than one wait; zero-insert-collectives makes one");
+        error.attachNote(user->getLoc()) << "a wait is here";
+        return error;
+      }
+    }
+    return success();
+  }
+
+  LogicalResult verifyReleases(func::FuncOp function) {
+    SmallVector<Gather> gathers = collectGathers(function);
+    llvm::DenseMap<Value, ReleaseOp> releases;
+    for (auto release : function.front().getOps<ReleaseOp>()) {
+      auto [known, inserted] = releases.try_emplace(release.getFull(), release);
+      if (!inserted) {
+        InFlightDiagnostic error = release.emitOpError("gives a bucket back that was given back before; zero-insert-release does it once");
+        error.attachNote(known->second.getLoc()) << "it was released here";
+        return error;
+      }
+      if (llvm::none_of(gathers, [&](Gather &gather) { return gather.wait.getResult() == release.getFull(); }))
+        return release.emitOpError("gives a bucket back that was not gathered; zero-insert-release does not");
+    }
+    for (Gather &gather : gathers)
+      if (failed(verifyRelease(gather, releases.lookup(gather.wait.getResult()))))
+        return failure();
+    return verifyLive(function, gathers);
+  }
+
+  LogicalResult verifyRelease(const Gather &gather, ReleaseOp release) {
+    WaitOp wait = gather.wait;
+    if (gather.returned) {
+      if (release)
+        return release.emitOpError() << "gives " << gather.describe() << " back, but the function returns it or what is computed from "
+                                     << "it alone; zero-insert-release keeps it, zero-insert-collectives clones chains";
+      return success();
+    }
+    if (!release)
+      return wait.emitOpError() << "of " << gather.describe() << " has no release; run zero-insert-release last";
+    for (Value value : gather.chains) {
+      for (Operation *user : value.getUsers()) {
+        if (user == release || !release->isBeforeInBlock(user))
+          continue;
+        InFlightDiagnostic error = user->emitOpError() << "reads " << gather.describe()
+                                                       << " after its release; zero-insert-release puts it behind the last use";
+        error.attachNote(release.getLoc()) << "it is released here";
+        return error;
+      }
+    }
+    return success();
+  }
+
+  LogicalResult verifyLive(func::FuncOp function, ArrayRef<Gather> gathers) {
+    if (failed(checkLiveLimit(gathers, maxLiveElements)))
+      return failure();
+    int64_t live = 0;
+    for (Operation &op : function.front()) {
+      if (auto release = dyn_cast<ReleaseOp>(op))
+        live -= getBucket(release, release.getFull().getType()).getElements();
+      const Gather *gather = llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op; });
+      if (gather == gathers.end() || gather->returned)
+        continue;
+      live += gather->elements;
+      if (live > maxLiveElements)
+        return op.emitOpError() << "of " << gather->describe() << " brings the elements of gathered parameters alive to " << live
+                                << ", but max-live-elements is " << maxLiveElements << "; zero-prefetch-gathers keeps gathers back";
+    }
+    return success();
+  }
+
+  /// The same state has one type wherever it is an argument or a result.
+  LogicalResult verifyStates(func::FuncOp function) {
+    auto check = [&](nn::RoleAttr role, Type type, StringRef what) -> LogicalResult {
+      if (!role || !isBucketRole(role.getKind()))
+        return success();
+      auto [known, inserted] = stateTypes.try_emplace(role, type);
+      if (inserted || known->second == type)
+        return success();
+      return emitError(function.getLoc()) << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName() << "' is " << type << " as " << what
+                                  << " of @" << function.getSymName() << ", but " << known->second
+                                  << " elsewhere; zero-partition-state gives a state one type";
+    };
+    for (BlockArgument argument : function.getArguments())
+      if (failed(check(getArgumentRole(function, argument.getArgNumber()), argument.getType(), "an argument")))
+        return failure();
+    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+      if (failed(check(getResultRole(function, index), type, "a result")))
+        return failure();
+    return success();
+  }
+
+  /// Over the whole step: what is packed is reduced, once.
+  LogicalResult verifyReductions() {
+    llvm::MapVector<Attribute, Operation *> packed, reduced;
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
+      for (Operation &op : function.front()) {
+        auto alias = dyn_cast<AliasOp>(op);
+        const bool reduces = isa<ReduceScatterStartOp, AllReduceStartOp>(op) || (alias && isa<PartialType>(alias.getOperand().getType()));
+        if (!reduces && !isa<PackOp>(op))
+          continue;
+        FlatSymbolRefAttr symbol = getBucketSymbol(op.getResult(0).getType());
+        auto [known, inserted] = (reduces ? reduced : packed).insert({symbol, &op});
+        if (inserted)
+          continue;
+        InFlightDiagnostic error = op.emitOpError() << (reduces ? "reduces" : "packs") << " the gradients of bucket " << symbol
+                                                    << " a second time; "
+                                                    << (reduces ? "zero-insert-collectives reduces" : "zero-partition-state packs")
+                                                    << " them once";
+        error.attachNote(known->second->getLoc()) << "the first time is here";
+        return error;
+      }
+    }
+    for (auto &[symbol, pack] : packed)
+      if (!reduced.contains(symbol))
+        return pack->emitOpError() << "has gradients of bucket " << symbol << " that are never reduced; zero-insert-collectives reduces them";
+    return success();
+  }
+
+  llvm::DenseMap<Attribute, Type> stateTypes;
 };
+
 } // namespace
 } // namespace zero
