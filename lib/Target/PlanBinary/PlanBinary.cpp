@@ -1,0 +1,75 @@
+//===- PlanBinary.cpp - A plan as the file compiled.bin -------------------===//
+#include "zero/Target/PlanBinary.h"
+#include "PlanRecords.h"
+#include "Weights.h"
+#include "dialects/Plan/PlanOps.h"
+#include "zero/Container/Container.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace zero {
+
+static llvm::json::Value toJSON(Attribute attribute) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
+    llvm::json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().str()] = toJSON(entry.getValue());
+    return object;
+  }
+  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
+    llvm::json::Array elements;
+    for (Attribute element : array)
+      elements.push_back(toJSON(element));
+    return elements;
+  }
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getInt();
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.str();
+  return nullptr;
+}
+
+static std::string getVariantName(CpuVariant variant) {
+  switch (variant) {
+  case CpuVariant::X86_64_V3:
+    return "x86-64-v3";
+  case CpuVariant::X86_64_V4:
+    return "x86-64-v4";
+  }
+  return "";
+}
+
+Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder, StringRef path,
+                       StringRef command) {
+  for (auto buffer : module.getOps<plan::BufferOp>())
+    if (!buffer.getOffset())
+      return Status::programFailed("buffer '" + buffer.getSymName().str() + "' has no offset; plan-assign-offsets gives it one");
+  ZERO_ASSIGN_OR_RETURN(planbinary::WeightsLayout weights, planbinary::computeWeightsLayout(module));
+  ZERO_ASSIGN_OR_RETURN(std::string records, planbinary::makePlanRecords(module, weights, command));
+
+  ContainerWriter writer;
+  writer.addSection(SectionKind::Plan, "", std::move(records));
+  if (Attribute config = module->getAttr("zero.config")) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", toJSON(config));
+    writer.addSection(SectionKind::Config, "", std::move(text));
+  }
+  for (const KernelObject &object : kernels)
+    writer.addSection(SectionKind::KernelObject, getVariantName(object.variant), object.bytes);
+  std::string folder = weightsFolder.str();
+  writer.addSection(SectionKind::Frozen, "", weights.frozenBytes, [&](const ContainerWriter::Sink &sink) {
+    return planbinary::produceFrozen(weights, folder, sink);
+  });
+  writer.addSection(SectionKind::Weights, "", weights.rankPartBytes * weights.worldSize, [&](const ContainerWriter::Sink &sink) {
+    return planbinary::produceWeights(weights, folder, sink);
+  });
+  return writer.write(path.str());
+}
+
+} // namespace zero

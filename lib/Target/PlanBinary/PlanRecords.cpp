@@ -1,0 +1,244 @@
+//===- PlanRecords.cpp - Plan ops as records of the container -------------===//
+#include "PlanRecords.h"
+#include "dialects/Plan/PlanOps.h"
+#include "dialects/Zero/ZeroOps.h"
+#include "lib/Container/plan_generated.h"
+#include "zero/Analysis/CommunicationReport.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/MemoryReport.h"
+#include "zero/Analysis/PlanMemory.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace zero::planbinary {
+namespace {
+
+/// Where a command comes from, as messages name it.
+std::string describeLocation(Location loc) {
+  if (auto name = loc->findInstanceOf<NameLoc>())
+    return name.getName().str();
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+  return "";
+}
+
+class RecordMaker {
+public:
+  RecordMaker(ModuleOp module, const WeightsLayout &weights) : module(module), weights(weights), memory(module) {}
+
+  Expected<std::string> run(StringRef command) {
+    plan.model = module.getName().value_or(describeLocation(module.getLoc())).str();
+    plan.command = command.str();
+    plan.world_size = weights.worldSize;
+    plan.accumulation_steps = getAccumulationSteps(module);
+    plan.zero_stage = getConfigInteger(module, "zero_optimization.stage", 0);
+    plan.rank_part_bytes = weights.rankPartBytes;
+    addMemory();
+    for (auto kernel : module.getOps<plan::KernelOp>())
+      addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems());
+    for (auto section : module.getOps<plan::SectionOp>())
+      addSection(section);
+    addBuckets();
+    if (Status status = addRuntimeRecords(); !status.ok())
+      return status;
+    for (const ArenaReport &report : computeArenaReports(module)) {
+      if (report.kind != plan::MemoryKind::device)
+        continue;
+      plan.peak_bytes_by_class.resize(kContentClasses);
+      for (unsigned content = 0; content < kContentClasses; ++content)
+        plan.peak_bytes_by_class[content] += report.bytes[content];
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    schema::FinishPlanBuffer(builder, schema::Plan::Pack(builder, &plan));
+    return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+  }
+
+private:
+  schema::Slice makeSlice(plan::SliceAttr slice) const {
+    return schema::Slice(*memory.findBuffer(slice.getBuffer()), slice.getOffset(), slice.getSize(), slice.getRankStride());
+  }
+  static schema::ElementType makeElement(Type type) { return static_cast<schema::ElementType>(*getElementNumber(type)); }
+
+  void addMemory() {
+    llvm::StringMap<uint32_t> arenas;
+    for (auto arena : module.getOps<plan::ArenaOp>()) {
+      arenas[arena.getSymName()] = plan.arenas.size();
+      auto record = std::make_unique<schema::ArenaT>();
+      record->name = arena.getSymName().str();
+      record->kind = static_cast<schema::MemoryKind>(arena.getKind());
+      record->size_bytes = arena.getSizeBytes();
+      plan.arenas.push_back(std::move(record));
+    }
+    for (plan::BufferOp buffer : memory.getBuffers()) {
+      auto record = std::make_unique<schema::BufferT>();
+      record->name = buffer.getSymName().str();
+      record->label = buffer.getLabel().str();
+      record->arena = arenas.lookup(buffer.getArena());
+      record->offset = *buffer.getOffset();
+      record->size_bytes = buffer.getSizeBytes();
+      record->padding_bytes = buffer.getPaddingBytes();
+      record->content = static_cast<schema::ContentClass>(buffer.getContent());
+      record->state = buffer.getState();
+      plan.buffers.push_back(std::move(record));
+    }
+  }
+
+  uint32_t addKernel(StringRef name, bool generated, uint64_t items) {
+    auto [it, inserted] = kernels.try_emplace(name, plan.kernels.size());
+    if (inserted) {
+      auto record = std::make_unique<schema::KernelT>();
+      record->name = name.str();
+      record->generated = generated;
+      record->items = items;
+      plan.kernels.push_back(std::move(record));
+    }
+    return it->second;
+  }
+
+  void setAction(schema::CommandT &command, plan::DispatchOp op) {
+    schema::DispatchT action;
+    action.kernel = addKernel(op.getKernel(), /*generated=*/false, 0);
+    for (auto slice : op.getReads().getAsRange<plan::SliceAttr>())
+      action.reads.push_back(makeSlice(slice));
+    for (auto slice : op.getWrites().getAsRange<plan::SliceAttr>())
+      action.writes.push_back(makeSlice(slice));
+    action.integers.assign(op.getIntegers().begin(), op.getIntegers().end());
+    action.reals.assign(op.getReals().begin(), op.getReals().end());
+    command.action.Set(std::move(action));
+  }
+  void setAction(schema::CommandT &command, plan::CollectiveOp op) {
+    schema::CollectiveT action;
+    action.kind = static_cast<schema::CollectiveKind>(op.getKind());
+    action.element = makeElement(op.getElement());
+    action.source = std::make_unique<schema::Slice>(makeSlice(op.getSource()));
+    action.target = std::make_unique<schema::Slice>(makeSlice(op.getTarget()));
+    if (op.getStaging())
+      action.staging = std::make_unique<schema::Slice>(makeSlice(*op.getStaging()));
+    action.sequence = op.getSequence();
+    action.wire_bytes = op.getWireBytes();
+    action.label = op.getLabel().str();
+    command.action.Set(std::move(action));
+  }
+  void setAction(schema::CommandT &command, plan::CopyOp op) {
+    schema::CopyT action;
+    action.source = std::make_unique<schema::Slice>(makeSlice(op.getSource()));
+    action.target = std::make_unique<schema::Slice>(makeSlice(op.getTarget()));
+    action.reason = op.getReason().str();
+    command.action.Set(std::move(action));
+  }
+  void setAction(schema::CommandT &command, plan::ZeroOp op) {
+    schema::ZeroT action;
+    for (auto slice : op.getTargets().getAsRange<plan::SliceAttr>())
+      action.targets.push_back(makeSlice(slice));
+    command.action.Set(std::move(action));
+  }
+
+  void addSection(plan::SectionOp section) {
+    auto record = std::make_unique<schema::SectionT>();
+    record->name = section.getSymName().str();
+    for (Operation &op : section.getBody().front()) {
+      auto command = std::make_unique<schema::CommandT>();
+      command->queue = static_cast<schema::QueueKind>(getQueue(&op));
+      command->waits.assign(getWaits(&op).begin(), getWaits(&op).end());
+      if (std::optional<int64_t> event = getRecord(&op)) {
+        command->record = *event;
+        record->events = std::max<uint32_t>(record->events, *event + 1);
+      }
+      command->location = describeLocation(op.getLoc());
+      TypeSwitch<Operation *>(&op).Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
+          [&](auto each) { setAction(*command, each); });
+      record->commands.push_back(std::move(command));
+    }
+    plan.sections.push_back(std::move(record));
+  }
+
+  void addBuckets() {
+    for (auto [bucket, weight] : llvm::zip(module.getOps<sharding::BucketOp>(), weights.buckets)) {
+      auto record = std::make_unique<schema::BucketT>();
+      record->name = bucket.getSymName().str();
+      record->block = bucket.getBlock().str();
+      record->element = makeElement(bucket.getElement());
+      record->elements = bucket.getElements();
+      record->chunk_offset = weight.chunkOffset;
+      for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
+        auto slotRecord = std::make_unique<schema::SlotT>();
+        slotRecord->name = slot.getName().str();
+        slotRecord->offset = slot.getOffset();
+        slotRecord->shape.assign(slot.getShape().begin(), slot.getShape().end());
+        record->slots.push_back(std::move(slotRecord));
+      }
+      bucketNumbers[bucket.getSymName()] = plan.buckets.size();
+      plan.buckets.push_back(std::move(record));
+    }
+  }
+
+  Status addRuntimeRecords() {
+    for (auto input : module.getOps<plan::InputOp>()) {
+      auto type = cast<RankedTensorType>(input.getType());
+      auto record = std::make_unique<schema::InputT>();
+      record->name = input.getName().str();
+      record->element = makeElement(type.getElementType());
+      record->shape.assign(type.getShape().begin(), type.getShape().end());
+      record->slice = std::make_unique<schema::Slice>(makeSlice(input.getSlice()));
+      record->label = input.getLabel();
+      record->limit = input.getLimit();
+      if (std::optional<uint64_t> ignored = input.getIgnoreIndex()) {
+        record->has_ignore_index = true;
+        record->ignore_index = static_cast<int64_t>(*ignored);
+      }
+      if (type.getRank() != 0)
+        plan.micro_batch = type.getDimSize(0);
+      plan.inputs.push_back(std::move(record));
+    }
+    plan.micro_batch = getConfigInteger(module, "train_micro_batch_size_per_gpu", plan.micro_batch);
+    size_t frozen = 0;
+    for (auto state : module.getOps<plan::StateOp>()) {
+      auto record = std::make_unique<schema::StateT>();
+      record->role = state.getRole().str();
+      record->name = state.getName().str();
+      record->slice = std::make_unique<schema::Slice>(makeSlice(state.getSlice()));
+      record->sharded = state.getSharded();
+      if (state.getRole() == "frozen") {
+        record->frozen_offset = weights.frozen[frozen++].offset;
+      } else {
+        auto bucket = bucketNumbers.find(state.getName());
+        if (bucket == bucketNumbers.end())
+          return Status::programFailed("state " + state.getRole().str() + " is of bucket '" + state.getName().str() +
+                                       "', which is not there");
+        record->bucket = bucket->second;
+      }
+      plan.states.push_back(std::move(record));
+    }
+    for (auto scalar : module.getOps<plan::StepScalarOp>()) {
+      auto record = std::make_unique<schema::StepScalarT>();
+      record->kind = scalar.getKind().str();
+      record->value = scalar.getValue().convertToDouble();
+      record->slice = std::make_unique<schema::Slice>(makeSlice(scalar.getSlice()));
+      plan.step_scalars.push_back(std::move(record));
+    }
+    for (auto result : module.getOps<plan::StepResultOp>()) {
+      auto record = std::make_unique<schema::StepResultT>();
+      record->kind = result.getKind().str();
+      record->element = makeElement(result.getElement());
+      record->slice = std::make_unique<schema::Slice>(makeSlice(result.getSlice()));
+      plan.step_results.push_back(std::move(record));
+    }
+    return {};
+  }
+
+  ModuleOp module;
+  const WeightsLayout &weights;
+  PlanMemory memory;
+  schema::PlanT plan;
+  llvm::StringMap<uint32_t> kernels;
+  llvm::StringMap<int> bucketNumbers;
+};
+
+} // namespace
+
+Expected<std::string> makePlanRecords(ModuleOp module, const WeightsLayout &weights, StringRef command) {
+  return RecordMaker(module, weights).run(command);
+}
+
+} // namespace zero::planbinary
