@@ -50,6 +50,10 @@ bool isBlockSupported(Block &block, std::string *why) {
 
 } // namespace
 
+FailureOr<KernelShape> computeKernelShape(func::FuncOp flat, std::string *why) {
+  return computeBlockShape(flat.getBody().front(), why);
+}
+
 bool isCodegenSupported(Operation *op, std::string *why) {
   StringRef name = op->getName().getStringRef();
   SmallVector<Type> types(op->getOperandTypes());

@@ -161,9 +161,13 @@ private:
   }
 
   LogicalResult checkComplete() {
-    for (Value value : values)
+    for (Value value : values) {
       if (!isUniform(value) && !find(value))
         return fail(value, "has no place in the iteration space of the others");
+      if (find(value) && value.getDefiningOp<nn::IotaOp>() &&
+          !splitByShape(*find(value), cast<RankedTensorType>(value.getType()).getShape()))
+        return fail(value, "has dimensions that cross those of the kernel");
+    }
     return success();
   }
 
@@ -185,11 +189,18 @@ private:
     if (!common) {
       shape.kind = KernelShape::Kind::Elementwise;
       shape.inner = points;
-      for (auto &[value, map] : shape.maps)
+      auto cutAt = [&](ArrayRef<IndexDigit> map) {
         for (IndexDigit digit : map)
           for (int64_t border : {digit.stride, digit.stride * digit.size})
             if (border > 1)
               shape.inner = std::min(shape.inner, border);
+      };
+      for (auto &[value, map] : shape.maps)
+        cutAt(map);
+      // The index along an axis costs divisions unless the axis is a dimension of the kernel.
+      for (Operation *op : ops)
+        if (auto iota = dyn_cast<nn::IotaOp>(op))
+          cutAt(shape.getAxisDigits(iota.getResult(), iota.getAxis()));
     } else if (common->stride == 1) {
       shape.kind = KernelShape::Kind::Row;
       shape.inner = common->size;
@@ -275,6 +286,11 @@ private:
 ArrayRef<IndexDigit> KernelShape::getMap(Value value) const {
   auto it = maps.find(value);
   return it == maps.end() ? ArrayRef<IndexDigit>() : ArrayRef<IndexDigit>(it->second);
+}
+
+IndexMap KernelShape::getAxisDigits(Value value, int64_t axis) const {
+  auto dims = splitByShape(getMap(value), cast<RankedTensorType>(value.getType()).getShape());
+  return dims ? (*dims)[axis] : IndexMap();
 }
 
 bool KernelShape::variesInside(Value value) const {

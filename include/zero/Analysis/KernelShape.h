@@ -48,6 +48,8 @@ struct KernelShape {
   int64_t getPoints() const { return outer * reduced * inner; }
   /// The digits of `value`; none for scalars and splat constants.
   llvm::ArrayRef<IndexDigit> getMap(mlir::Value value) const;
+  /// The digits of one dimension of `value`.
+  IndexMap getAxisDigits(mlir::Value value, int64_t axis) const;
   /// Whether `value` changes along the innermost dimension.
   bool variesInside(mlir::Value value) const;
   /// Independent outputs that threads may split: rows, column tiles, or cells of a flat elementwise kernel.
@@ -58,6 +60,9 @@ struct KernelShape {
 /// memory. Fails where there is none and says in `why` (may be null) which value does not fit.
 mlir::FailureOr<KernelShape> computeKernelShape(llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange results,
                                                 std::string *why = nullptr);
+
+/// The iteration space of a function in primitive ops (flattenKernel).
+mlir::FailureOr<KernelShape> computeKernelShape(mlir::func::FuncOp flat, std::string *why = nullptr);
 
 /// Whether the generator has code for this op and its element types; composites count by what they decompose into.
 bool isCodegenSupported(mlir::Operation *op, std::string *why = nullptr);
