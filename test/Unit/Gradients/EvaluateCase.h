@@ -1,0 +1,58 @@
+//===- EvaluateCase.h - One piece of nn IR, its data, its values ----------===//
+#ifndef ZERO_TEST_UNIT_GRADIENTS_EVALUATECASE_H
+#define ZERO_TEST_UNIT_GRADIENTS_EVALUATECASE_H
+
+#include "zero/Reference/Interpreter.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace zero::test {
+
+/// An argument of the IR: a float tensor gets random values in [low, high), an integer tensor `integers`.
+struct Argument {
+  std::string name, type;
+  std::vector<int64_t> integers = {};
+};
+
+/// A value that the body computes.
+struct Result {
+  std::string name, type;
+};
+
+struct Case {
+  std::string name;
+  std::vector<Argument> parameters, inputs;
+  std::string body;
+  std::vector<Result> results;
+  double low = -1.0, high = 1.0;
+};
+
+inline std::string nameOf(const Case &test) { return test.name; }
+
+/// "tensor<2x3xf64>" of {2, 3}.
+std::string f64(std::vector<int64_t> shape);
+
+class Evaluator {
+public:
+  Evaluator();
+
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
+  /// Runs a pass pipeline such as "nn-build-backward"; false if it fails.
+  bool run(mlir::ModuleOp module, const std::string &pipeline);
+  /// The arguments of a function of the module, by the case's description of them.
+  std::vector<reference::HostTensor> makeArguments(mlir::func::FuncOp function, const Case &test);
+  std::vector<reference::HostTensor> evaluate(mlir::func::FuncOp function,
+                                              const std::vector<reference::HostTensor> &arguments);
+
+private:
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::mt19937_64 random{20240607};
+};
+
+} // namespace zero::test
+
+#endif
