@@ -16,6 +16,7 @@ config.environment.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROO
                            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.zero_source_dir))
+config.substitutions.append(("%llvm_include", os.path.join(config.llvm_tools_dir, "..", "include")))
 config.substitutions.append(("%bin", os.path.join(config.zero_binary_dir, "bin")))
 
 # The end-to-end tests: --full of tools/dev/test, and the folder of the golden runs, which lie outside the repository.

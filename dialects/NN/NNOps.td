@@ -24,17 +24,25 @@ class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic,
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-class NN_Unary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = []>
+class NN_Unary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = [], string element = "f32">
     : NN_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType, NN_ElementwiseOp], traits)> {
   let summary = text;
+  let description = [{
+    ```mlir
+    func.func @each(%x: tensor<8x}] # element # [{>) -> tensor<8x}] # element # [{> {
+      %0 = nn.}] # mnemonic # [{ %x : tensor<8x}] # element # [{>
+      return %0 : tensor<8x}] # element # [{>
+    }
+    ```
+  }];
   let arguments = (ins type:$operand);
   let results = (outs type:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 class NN_DiffUnary<string mnemonic, string text, TypeConstraint type = NN_FloatTensor>
     : NN_Unary<mnemonic, text, type, [DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]>;
-class NN_ConstUnary<string mnemonic, string text, TypeConstraint type = NN_FloatTensor>
-    : NN_Unary<mnemonic, text, type, [NN_NoGradient]>;
+class NN_ConstUnary<string mnemonic, string text, TypeConstraint type = NN_FloatTensor, string element = "f32">
+    : NN_Unary<mnemonic, text, type, [NN_NoGradient], element>;
 
 def NN_NegOp : NN_DiffUnary<"neg", "-x", NN_Tensor>;
 def NN_AbsOp : NN_DiffUnary<"abs", "|x|; its gradient at 0 is 0", NN_Tensor>;
@@ -49,15 +57,23 @@ def NN_ErfOp : NN_DiffUnary<"erf", "error function">;
 def NN_SinOp : NN_DiffUnary<"sin", "sine">;
 def NN_CosOp : NN_DiffUnary<"cos", "cosine">;
 def NN_ReluOp : NN_DiffUnary<"relu", "max(x, 0); its gradient at 0 is 0">;
-def NN_SignOp : NN_ConstUnary<"sign", "-1, 0 or 1", NN_Tensor>;
+def NN_SignOp : NN_ConstUnary<"sign", "-1, 0 or 1; 0 of NaN", NN_Tensor>;
 def NN_FloorOp : NN_ConstUnary<"floor", "largest integer not above x">;
 def NN_CeilOp : NN_ConstUnary<"ceil", "smallest integer not below x">;
 def NN_RoundOp : NN_ConstUnary<"round", "nearest integer, halves to even">;
-def NN_NotOp : NN_ConstUnary<"not", "bitwise complement; logical not of i1", RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>>;
+def NN_NotOp : NN_ConstUnary<"not", "bitwise complement; logical not of i1", RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>, "i1">;
 
 class NN_Binary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = []>
     : NN_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType, NN_ElementwiseOp], traits)> {
   let summary = text;
+  let description = [{
+    ```mlir
+    func.func @both(%x: tensor<8xi32>, %y: tensor<8xi32>) -> tensor<8xi32> {
+      %0 = nn.}] # mnemonic # [{ %x, %y : tensor<8xi32>
+      return %0 : tensor<8xi32>
+    }
+    ```
+  }];
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
@@ -69,8 +85,8 @@ def NN_AddOp : NN_DiffBinary<"add", "x + y", [Commutative]> { let hasFolder = 1;
 def NN_SubOp : NN_DiffBinary<"sub", "x - y"> { let hasFolder = 1; }
 def NN_MulOp : NN_DiffBinary<"mul", "x * y", [Commutative]> { let hasFolder = 1; }
 def NN_DivOp : NN_DiffBinary<"div", "x / y; integers truncate towards zero"> { let hasFolder = 1; }
-def NN_MaxOp : NN_DiffBinary<"max", "the larger; the gradient of equal operands is halved between them", [Commutative]>;
-def NN_MinOp : NN_DiffBinary<"min", "the smaller; the gradient of equal operands is halved between them", [Commutative]>;
+def NN_MaxOp : NN_DiffBinary<"max", "the larger, NaN if one is, +0 above -0; the gradient of equal operands is halved between them", [Commutative]>;
+def NN_MinOp : NN_DiffBinary<"min", "the smaller, NaN if one is, -0 below +0; the gradient of equal operands is halved between them", [Commutative]>;
 def NN_PowOp : NN_DiffBinary<"pow", "x^y"> { let hasFolder = 1; }
 def NN_RemOp : NN_Binary<"rem", "remainder with the sign of the dividend (C's fmod and %)", NN_Tensor, [NN_NoGradient]>;
 class NN_Logical<string mnemonic, string text>
@@ -81,6 +97,16 @@ def NN_XorOp : NN_Logical<"xor", "bitwise exclusive or">;
 
 def NN_CompareOp : NN_Op<"compare", [Pure, NN_NoGradient, NN_ElementwiseOp, SameOperandsAndResultShape, SameTypeOperands]> {
   let summary = "Compares element by element; comparisons with NaN are false except `ne`.";
+  let description = [{
+    ```mlir
+    func.func @leaky_relu(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %zero = nn.constant dense<0.0> : tensor<8xf32>
+      %0 = nn.compare gt %x, %zero : tensor<8xf32> -> tensor<8xi1>
+      %1 = nn.select %0, %x, %y : tensor<8xi1>, tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_ComparePredicateAttr:$predicate, NN_Tensor:$lhs, NN_Tensor:$rhs);
   let results = (outs NN_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
@@ -99,6 +125,16 @@ def NN_SelectOp : NN_Op<"select", [Pure, NN_ElementwiseOp, AllTypesMatch<["on_tr
 def NN_CastOp : NN_Op<"cast", [Pure, NN_ElementwiseOp, SameOperandsAndResultShape,
                                DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Converts elements: float to integer truncates, to a narrower float rounds to nearest even, to i1 compares with 0.";
+  let description = [{
+    A float that the integer type cannot hold has no defined result. Integers keep their low bits.
+
+    ```mlir
+    func.func @half(%x: tensor<8xf32>) -> tensor<8xbf16> {
+      %0 = nn.cast %x : tensor<8xf32> to tensor<8xbf16>
+      return %0 : tensor<8xbf16>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
@@ -134,6 +170,15 @@ def NN_ReshapeOp : NN_Op<"reshape", [Pure, DeclareOpInterfaceMethods<NN_Differen
   let description = [{
     Before `nn-bind-batch` the new shape may be an operand (a 1-d i64 tensor; -1 once: what remains; 0: the operand's
     dimension at that place unless `allow_zero`); afterwards the result type is static and says it alone.
+
+    ```mlir
+    func.func @heads(%x: tensor<?x8x64xf32>, %other: tensor<?x3xf32>) -> (tensor<?x8x4x16xf32>, tensor<?x?xf32>) {
+      %0 = nn.reshape %x : tensor<?x8x64xf32> to tensor<?x8x4x16xf32>
+      %shape = nn.shape_of %other : tensor<?x3xf32> -> tensor<2xi64>
+      %1 = nn.reshape %x shape %shape : tensor<2xi64>, : tensor<?x8x64xf32> to tensor<?x?xf32>
+      return %0, %1 : tensor<?x8x4x16xf32>, tensor<?x?xf32>
+    }
+    ```
   }];
   let arguments = (ins NN_Tensor:$operand, Optional<1DTensorOf<[I64]>>:$shape, UnitAttr:$allow_zero);
   let results = (outs NN_Tensor:$result);
@@ -157,6 +202,14 @@ def NN_ShapeOfOp : NN_Op<"shape_of", [Pure, NN_NoGradient]> {
 
 def NN_BroadcastToOp : NN_Op<"broadcast_to", [Pure, NN_NoGradient]> {
   let summary = "ONNX Expand: broadcast both ways against a shape operand; gone after `nn-bind-batch`.";
+  let description = [{
+    ```mlir
+    func.func @expand(%x: tensor<1x8xf32>, %shape: tensor<2xi64>) -> tensor<?x8xf32> {
+      %0 = nn.broadcast_to %x shape %shape : tensor<2xi64>, : tensor<1x8xf32> to tensor<?x8xf32>
+      return %0 : tensor<?x8xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand, 1DTensorOf<[I64]>:$shape);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `shape` $shape `:` type($shape) `,` attr-dict `:` type($operand) `to` type($result)";
@@ -165,6 +218,14 @@ def NN_BroadcastToOp : NN_Op<"broadcast_to", [Pure, NN_NoGradient]> {
 
 def NN_TransposeOp : NN_Op<"transpose", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension permutation[i].";
+  let description = [{
+    ```mlir
+    func.func @channels_last(%x: tensor<8x3x32x48xf32>) -> tensor<8x32x48x3xf32> {
+      %0 = nn.transpose %x [0, 2, 3, 1] : tensor<8x3x32x48xf32> to tensor<8x32x48x3xf32>
+      return %0 : tensor<8x32x48x3xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand $permutation attr-dict `:` type($operand) `to` type($result)";
@@ -174,6 +235,14 @@ def NN_TransposeOp : NN_Op<"transpose", [Pure, DeclareOpInterfaceMethods<NN_Diff
 
 def NN_SliceOp : NN_Op<"slice", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Elements starts + i * strides for i below the result's sizes; strides may be negative.";
+  let description = [{
+    ```mlir
+    func.func @last_three_backwards(%x: tensor<4x8xf32>) -> tensor<4x3xf32> {
+      %0 = nn.slice %x starts [0, 7] strides [1, -1] : tensor<4x8xf32> to tensor<4x3xf32>
+      return %0 : tensor<4x3xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$strides);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `starts` $starts `strides` $strides attr-dict `:` type($operand) `to` type($result)";
@@ -183,6 +252,14 @@ def NN_SliceOp : NN_Op<"slice", [Pure, DeclareOpInterfaceMethods<NN_Differentiab
 
 def NN_PadOp : NN_Op<"pad", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Puts `low`, `high` and, between neighbours, `interior` copies of `value` around the elements; none is negative.";
+  let description = [{
+    ```mlir
+    func.func @spread(%x: tensor<3xf32>) -> tensor<8xf32> {
+      %0 = nn.pad %x low [1] high [2] interior [1] {value = -1.0 : f64} : tensor<3xf32> to tensor<8xf32>
+      return %0 : tensor<8xf32>  // -1 x0 -1 x1 -1 x2 -1 -1
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior,
                        DefaultValuedAttr<F64Attr, "0.0">:$value);
   let results = (outs NN_Tensor:$result);
@@ -192,6 +269,14 @@ def NN_PadOp : NN_Op<"pad", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOp
 
 def NN_ConcatOp : NN_Op<"concat", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Joins tensors along `axis`.";
+  let description = [{
+    ```mlir
+    func.func @join(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> tensor<2x4xf32> {
+      %0 = nn.concat %x, %y axis 1 : tensor<2x3xf32>, tensor<2x1xf32> -> tensor<2x4xf32>
+      return %0 : tensor<2x4xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<NN_Tensor>:$operands, I64Attr:$axis);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operands `axis` $axis attr-dict `:` type($operands) `->` type($result)";
@@ -207,6 +292,13 @@ def NN_GatherOp : NN_Op<"gather", [Pure, DeclareOpInterfaceMethods<NN_Differenti
   let summary = "Takes slices of `data` along `axis` by index; an index outside [0, size) ends the step with an error.";
   let description = [{
     Result shape: data[:axis] ++ indices ++ data[axis+1:]. ONNX's negative indices are made non-negative at import.
+
+    ```mlir
+    func.func @embedding(%table: tensor<256x64xf32>, %ids: tensor<8x16xi64>) -> tensor<8x16x64xf32> {
+      %0 = nn.gather %table[%ids] axis 0 : tensor<256x64xf32>, tensor<8x16xi64> -> tensor<8x16x64xf32>
+      return %0 : tensor<8x16x64xf32>
+    }
+    ```
   }];
   let arguments = (ins NN_Tensor:$data, NN_IntTensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$result);
@@ -216,6 +308,14 @@ def NN_GatherOp : NN_Op<"gather", [Pure, DeclareOpInterfaceMethods<NN_Differenti
 
 def NN_ScatterAddOp : NN_Op<"scatter_add", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "The transpose of gather: zeros of the result type with `updates` added at `indices`, in index order.";
+  let description = [{
+    ```mlir
+    func.func @embedding_gradient(%g: tensor<8x16x64xf32>, %ids: tensor<8x16xi64>) -> tensor<256x64xf32> {
+      %0 = nn.scatter_add %g[%ids] axis 0 : tensor<8x16x64xf32>, tensor<8x16xi64> -> tensor<256x64xf32>
+      return %0 : tensor<256x64xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$updates, NN_IntTensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$updates `[` $indices `]` `axis` $axis attr-dict `:` type($updates) `,` type($indices) `->` type($result)";
@@ -224,6 +324,16 @@ def NN_ScatterAddOp : NN_Op<"scatter_add", [Pure, DeclareOpInterfaceMethods<NN_D
 
 def NN_GatherNDOp : NN_Op<"gather_nd", [Pure, NN_NoGradient]> {
   let summary = "ONNX GatherND: takes slices of `data` by index tuples (the last dimension of `indices`).";
+  let description = [{
+    Result shape: indices[:-1] ++ data[batch_dims + tuple size:].
+
+    ```mlir
+    func.func @points(%image: tensor<32x48x3xf32>, %at: tensor<7x2xi64>) -> tensor<7x3xf32> {
+      %0 = nn.gather_nd %image[%at] : tensor<32x48x3xf32>, tensor<7x2xi64> -> tensor<7x3xf32>
+      return %0 : tensor<7x3xf32>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$data, NN_IntTensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$data `[` $indices `]` attr-dict `:` type($data) `,` type($indices) `->` type($result)";
@@ -254,7 +364,15 @@ def NN_ReduceOp : NN_Op<"reduce", [Pure, DeclareOpInterfaceMethods<NN_Differenti
 }
 
 def NN_CumSumOp : NN_Op<"cumsum", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>, SameOperandsAndResultType]> {
-  let summary = "Running sum along `axis`.";
+  let summary = "Running sum along `axis`: up to and with (`exclusive`: without) each element, from the end if `reverse`.";
+  let description = [{
+    ```mlir
+    func.func @starts(%lengths: tensor<8xi64>) -> tensor<8xi64> {
+      %0 = nn.cumsum %lengths axis 0 {exclusive} : tensor<8xi64>
+      return %0 : tensor<8xi64>
+    }
+    ```
+  }];
   let arguments = (ins NN_Tensor:$operand, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand `axis` $axis attr-dict `:` type($result)";
@@ -297,6 +415,16 @@ def NN_ConstantOp : NN_Op<"constant", [Pure, ConstantLike, NN_NoGradient, AllTyp
 
 def NN_IotaOp : NN_Op<"iota", [Pure, NN_NoGradient]> {
   let summary = "The index along `axis` at each element.";
+  let description = [{
+    ```mlir
+    func.func @causal_mask() -> tensor<4x4xi1> {
+      %row = nn.iota axis 0 : tensor<4x4xi64>
+      %column = nn.iota axis 1 : tensor<4x4xi64>
+      %0 = nn.compare le %column, %row : tensor<4x4xi64> -> tensor<4x4xi1>
+      return %0 : tensor<4x4xi1>
+    }
+    ```
+  }];
   let arguments = (ins I64Attr:$axis);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "`axis` $axis attr-dict `:` type($result)";
@@ -312,6 +440,18 @@ def NN_GroupOp : NN_Op<"group", [Pure, NN_NoGradient, IsolatedFromAbove, SingleB
   let description = [{
     The body's arguments are the operands in order; `nn.yield` gives the results. Nothing inside is materialised but
     the results. Which groups exist depends on shapes and types only, never on stage, bucket or world size.
+
+    ```mlir
+    func.func @bias_relu(%x: tensor<8x64xf32>, %b: tensor<64xf32>) -> tensor<8x64xf32> {
+      %0 = nn.group(%a = %x : tensor<8x64xf32>, %c = %b : tensor<64xf32>) -> (tensor<8x64xf32>) {
+        %1 = nn.broadcast %c dims [1] : tensor<64xf32> to tensor<8x64xf32>
+        %2 = nn.add %a, %1 : tensor<8x64xf32>
+        %3 = nn.relu %2 : tensor<8x64xf32>
+        nn.yield %3 : tensor<8x64xf32>
+      }
+      return %0 : tensor<8x64xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<NN_Tensor>:$operands);
   let results = (outs Variadic<NN_Tensor>:$outputs);
