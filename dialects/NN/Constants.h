@@ -7,7 +7,8 @@
 
 namespace zero::nn {
 
-/// A folder makes a splat of any size and other constants up to this many elements; nn-fold-constants makes larger ones.
+/// A folder makes a splat of any size and other constants up to this many elements; nn-fold-constants makes
+/// larger ones.
 inline constexpr int64_t kLargestFoldedConstant = 1024;
 
 /// True for ui8 and i1; other integers are signed.

@@ -1,7 +1,8 @@
 //===- FoldElementwise.cpp - Folders of elementwise ops -------------------===//
 //
-// A fold keeps every bit of what the op would compute: x * 0 stays (x may be NaN or negative), x + 0.0 stays (x may be
-// -0.0) while x + -0.0 is x; arithmetic on float constants is correctly rounded, as the kernels' is; NaN is not made.
+// A fold keeps every bit of what the op would compute: x * 0 stays (x may be NaN or negative), x + 0.0 stays
+// (x may be -0.0) while x + -0.0 is x; arithmetic on float constants is correctly rounded, as the kernels'
+// is; NaN is not made.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/Constants.h"
@@ -197,7 +198,8 @@ static bool isLossless(Type from, Type to) {
   return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
 }
 
-/// The element converted to `to`; null where the result is not defined (float to an integer that cannot hold it).
+/// The element converted to `to`; null where the result is not defined (float to an integer that cannot hold
+/// it).
 static Attribute castElement(Attribute element, Type from, Type to) {
   if (auto value = dyn_cast<FloatAttr>(element)) {
     APFloat number = value.getValue();
@@ -237,7 +239,8 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (!constant || !getType().hasStaticShape())
     return nullptr;
   SmallVector<Attribute> values;
-  int64_t count = constant.isSplat() ? std::min<int64_t>(constant.getNumElements(), 1) : constant.getNumElements();
+  int64_t count =
+      constant.isSplat() ? std::min<int64_t>(constant.getNumElements(), 1) : constant.getNumElements();
   auto element = constant.value_begin<Attribute>();
   for (int64_t i = 0; i < count; ++i, ++element) {
     values.push_back(castElement(*element, from, to));

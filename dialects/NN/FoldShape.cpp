@@ -130,7 +130,8 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   ArrayRef<int64_t> starts = getStarts(), strides = getStrides();
-  if (isSameStatic(getOperand().getType(), getType()) && llvm::all_of(starts, [](int64_t s) { return s == 0; }) &&
+  if (isSameStatic(getOperand().getType(), getType()) &&
+      llvm::all_of(starts, [](int64_t s) { return s == 0; }) &&
       llvm::all_of(strides, [](int64_t s) { return s == 1; }))
     return getOperand();
   return moveElements(adaptor.getOperand(), getType(), [&](ArrayRef<int64_t> index, Shape &from) {

@@ -16,8 +16,9 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   auto parseBinding = [&]() -> ParseResult {
     OpAsmParser::Argument &argument = arguments.emplace_back();
-    if (parser.parseArgument(argument) || parser.parseEqual() || parser.parseOperand(operands.emplace_back()) ||
-        parser.parseColonType(argument.type) || parser.parseOptionalLocationSpecifier(argument.sourceLoc))
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(operands.emplace_back()) || parser.parseColonType(argument.type) ||
+        parser.parseOptionalLocationSpecifier(argument.sourceLoc))
       return failure();
     return success();
   };
@@ -28,7 +29,8 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
   auto parseResultType = [&] { return parser.parseType(result.types.emplace_back()); };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResultType))
     return failure();
-  SmallVector<Type> types = llvm::map_to_vector(arguments, [](const auto &argument) { return argument.type; });
+  SmallVector<Type> types =
+      llvm::map_to_vector(arguments, [](const auto &argument) { return argument.type; });
   return failure(parser.resolveOperands(operands, types, start, result.operands) ||
                  parser.parseRegion(*result.addRegion(), arguments));
 }
@@ -54,8 +56,8 @@ LogicalResult GroupOp::verify() {
                          << getNumOperands() << " operands";
   for (auto [i, argument, operand] : llvm::enumerate(block.getArguments(), getOperands()))
     if (argument.getType() != operand.getType())
-      return emitOpError() << "body argument #" << i << " has type " << argument.getType() << " but operand #" << i
-                           << " has " << operand.getType();
+      return emitOpError() << "body argument #" << i << " has type " << argument.getType() << " but operand #"
+                           << i << " has " << operand.getType();
   for (Operation &op : block.without_terminator())
     if (op.getDialect() != (*this)->getDialect() || isa<GroupOp>(op))
       return op.emitOpError("does not belong in an nn.group").attachNote(getLoc()) << "group is here";
@@ -67,7 +69,7 @@ LogicalResult GroupOp::verify() {
                                << getNumResults() << " results";
   for (auto [i, value, result] : llvm::enumerate(yield.getOperands(), getResults()))
     if (value.getType() != result.getType())
-      return yield.emitOpError() << "value #" << i << " has type " << value.getType() << " but the group's result #"
-                                 << i << " has " << result.getType();
+      return yield.emitOpError() << "value #" << i << " has type " << value.getType()
+                                 << " but the group's result #" << i << " has " << result.getType();
   return success();
 }

@@ -36,7 +36,8 @@ static LogicalResult verifyRole(Operation *op, const Twine &where, Type type, At
 
 /// Step inputs carry the number that the executor computes them from: the base rate, or a beta.
 static bool isStepScalarRole(RoleKind kind) {
-  return kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 || kind == RoleKind::BiasCorrection2;
+  return kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 ||
+         kind == RoleKind::BiasCorrection2;
 }
 
 /// Weights lie in the file as their host tensors do: one byte for an i1.
@@ -44,12 +45,14 @@ static uint64_t byteSize(RankedTensorType type) {
   return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
 }
 
-static LogicalResult verifyData(Operation *op, const Twine &where, Type type, Attribute role, Attribute attribute) {
+static LogicalResult verifyData(Operation *op, const Twine &where, Type type, Attribute role,
+                                Attribute attribute) {
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
   auto kind = dyn_cast_or_null<RoleAttr>(role);
   if (kind && isStepScalarRole(kind.getKind())) {
     if (!isa<FloatAttr>(attribute))
-      return op->emitOpError() << where << " is a step input but nn.data is " << attribute << ", not a number";
+      return op->emitOpError() << where << " is a step input but nn.data is " << attribute
+                               << ", not a number";
     return success();
   }
   if (!kind || (kind.getKind() != RoleKind::Parameter && kind.getKind() != RoleKind::Frozen))
@@ -76,13 +79,16 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
   return success();
 }
 
-static LogicalResult verifyLimit(Operation *op, const Twine &where, Attribute role, NamedAttribute attribute) {
+static LogicalResult verifyLimit(Operation *op, const Twine &where, Attribute role,
+                                 NamedAttribute attribute) {
   auto kind = dyn_cast_or_null<RoleAttr>(role);
   if (!kind || (kind.getKind() != RoleKind::Input && kind.getKind() != RoleKind::Label))
-    return op->emitOpError() << where << " has " << attribute.getName().getValue() << " but is neither an input nor a label";
+    return op->emitOpError() << where << " has " << attribute.getName().getValue()
+                             << " but is neither an input nor a label";
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
   if (!number || !number.getType().isSignlessInteger(64))
-    return op->emitOpError() << where << " has " << attribute.getName().getValue() << " " << attribute.getValue() << ", not an i64";
+    return op->emitOpError() << where << " has " << attribute.getName().getValue() << " "
+                             << attribute.getValue() << ", not an i64";
   return success();
 }
 
@@ -99,12 +105,13 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned region
     return verifyRole(op, "argument #" + Twine(index), type, attribute.getValue());
   if (attribute.getName() == kDataAttrName)
     return verifyData(op, "argument #" + Twine(index), type,
-                      function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute.getValue());
+                      function ? function.getArgAttr(index, kRoleAttrName) : Attribute(),
+                      attribute.getValue());
   if (attribute.getName() == kLimitAttrName || attribute.getName() == kIgnoreIndexAttrName)
     return verifyLimit(op, "argument #" + Twine(index),
                        function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute);
-  return op->emitOpError() << "argument #" << index << " has unknown attribute '" << attribute.getName().getValue()
-                           << "'";
+  return op->emitOpError() << "argument #" << index << " has unknown attribute '"
+                           << attribute.getName().getValue() << "'";
 }
 
 LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
@@ -113,6 +120,6 @@ LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned reg
   if (attribute.getName() == kRoleAttrName)
     return verifyRole(op, "result #" + Twine(index), function ? function.getResultTypes()[index] : Type(),
                       attribute.getValue());
-  return op->emitOpError() << "result #" << index << " has unknown attribute '" << attribute.getName().getValue()
-                           << "'";
+  return op->emitOpError() << "result #" << index << " has unknown attribute '"
+                           << attribute.getName().getValue() << "'";
 }

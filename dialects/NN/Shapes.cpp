@@ -31,8 +31,8 @@ bool zero::nn::shapesAgree(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
          });
 }
 
-LogicalResult zero::nn::verifyShape(Operation *op, const Twine &what, ArrayRef<int64_t> actual, const Twine &source,
-                                    ArrayRef<int64_t> expected) {
+LogicalResult zero::nn::verifyShape(Operation *op, const Twine &what, ArrayRef<int64_t> actual,
+                                    const Twine &source, ArrayRef<int64_t> expected) {
   if (shapesAgree(actual, expected))
     return success();
   return op->emitOpError() << what << " has shape " << formatShape(actual) << " but " << source << " "
@@ -43,7 +43,8 @@ LogicalResult zero::nn::verifyElementType(Operation *op, const Twine &what, Type
                                           Type expected) {
   if (actual == expected)
     return success();
-  return op->emitOpError() << what << " has element type " << actual << " but " << source << " has " << expected;
+  return op->emitOpError() << what << " has element type " << actual << " but " << source << " has "
+                           << expected;
 }
 
 LogicalResult zero::nn::verifyAxis(Operation *op, int64_t axis, int64_t rank) {
@@ -52,12 +53,14 @@ LogicalResult zero::nn::verifyAxis(Operation *op, int64_t axis, int64_t rank) {
   return op->emitOpError() << "axis " << axis << " is outside [0, " << rank << ")";
 }
 
-LogicalResult zero::nn::verifyIncreasing(Operation *op, StringRef name, ArrayRef<int64_t> values, int64_t bound) {
+LogicalResult zero::nn::verifyIncreasing(Operation *op, StringRef name, ArrayRef<int64_t> values,
+                                         int64_t bound) {
   for (auto [i, value] : llvm::enumerate(values)) {
     if (value < 0 || value >= bound)
       return op->emitOpError() << name << "[" << i << "] is " << value << ", outside [0, " << bound << ")";
     if (i > 0 && values[i - 1] >= value)
-      return op->emitOpError() << name << " must increase but " << values[i - 1] << " stands before " << value;
+      return op->emitOpError() << name << " must increase but " << values[i - 1] << " stands before "
+                               << value;
   }
   return success();
 }

@@ -36,8 +36,8 @@ llvm::LogicalResult verifyElementType(mlir::Operation *op, const llvm::Twine &wh
 llvm::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, int64_t rank);
 
 /// Error unless `values` (called `name`) increase strictly and lie in [0, bound).
-llvm::LogicalResult verifyIncreasing(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<int64_t> values,
-                                     int64_t bound);
+llvm::LogicalResult verifyIncreasing(mlir::Operation *op, llvm::StringRef name,
+                                     llvm::ArrayRef<int64_t> values, int64_t bound);
 
 /// The shape of `data` with dimension `axis` replaced by `indices`: what a gather gives.
 Shape gatherShape(llvm::ArrayRef<int64_t> data, llvm::ArrayRef<int64_t> indices, int64_t axis);

@@ -6,16 +6,19 @@ using namespace mlir;
 using namespace zero::nn;
 
 /// Statistics (means, logarithms of sums, losses) may be kept in f32 where the tensors are narrower.
-static LogicalResult verifyStatistic(Operation *op, StringRef what, Type actual, StringRef source, Type element) {
+static LogicalResult verifyStatistic(Operation *op, StringRef what, Type actual, StringRef source,
+                                     Type element) {
   if (actual == element || (actual.isF32() && element.getIntOrFloatBitWidth() < 32))
     return success();
-  return op->emitOpError() << what << " has element type " << actual << " but " << source << " has " << element;
+  return op->emitOpError() << what << " has element type " << actual << " but " << source << " has "
+                           << element;
 }
 
 LogicalResult ReduceOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
   if (failed(verifyIncreasing(*this, "axes", getAxes(), operand.getRank())) ||
-      failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+      failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   return verifyShape(*this, "result", result.getShape(), "the reduced operand has",
                      dropAxes(operand.getShape(), getAxes()));
@@ -53,14 +56,18 @@ LogicalResult MatmulOp::verify() {
 }
 
 LogicalResult LayerNormOp::verify() {
-  RankedTensorType operand = getOperand().getType(), scale = getScale().getType(), result = getResult().getType();
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())) ||
+  RankedTensorType operand = getOperand().getType(), scale = getScale().getType(),
+                   result = getResult().getType();
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())) ||
       failed(verifyShape(*this, "result", result.getShape(), "the operand has", operand.getShape())) ||
-      failed(verifyElementType(*this, "scale", scale.getElementType(), "the operand", operand.getElementType())))
+      failed(
+          verifyElementType(*this, "scale", scale.getElementType(), "the operand", operand.getElementType())))
     return failure();
   int64_t leading = operand.getRank() - scale.getRank();
   if (leading < 0 || scale.getRank() < 1)
-    return emitOpError() << "scale has " << scale.getRank() << " dimensions, outside [1, " << operand.getRank() << "]";
+    return emitOpError() << "scale has " << scale.getRank() << " dimensions, outside [1, "
+                         << operand.getRank() << "]";
   if (failed(verifyShape(*this, "scale", scale.getShape(), "the operand's trailing dimensions are",
                          operand.getShape().drop_front(leading))))
     return failure();
@@ -70,9 +77,11 @@ LogicalResult LayerNormOp::verify() {
         failed(verifyShape(*this, "bias", type.getShape(), "scale has", scale.getShape())))
       return failure();
   }
-  std::pair<StringRef, RankedTensorType> statistics[] = {{"mean", getMean().getType()}, {"rstd", getRstd().getType()}};
+  std::pair<StringRef, RankedTensorType> statistics[] = {{"mean", getMean().getType()},
+                                                         {"rstd", getRstd().getType()}};
   for (auto [name, type] : statistics)
-    if (failed(verifyStatistic(*this, name, type.getElementType(), "the operand", operand.getElementType())) ||
+    if (failed(
+            verifyStatistic(*this, name, type.getElementType(), "the operand", operand.getElementType())) ||
         failed(verifyShape(*this, name, type.getShape(), "the operand's leading dimensions are",
                            operand.getShape().take_front(leading))))
       return failure();
@@ -83,7 +92,8 @@ LogicalResult LayerNormOp::verify() {
 
 /// The shapes that nn.attention and nn.attention_grad share.
 template <typename AttentionLike> static LogicalResult verifyAttention(AttentionLike op) {
-  RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType(), value = op.getValue().getType();
+  RankedTensorType query = op.getQuery().getType(), key = op.getKey().getType(),
+                   value = op.getValue().getType();
   std::pair<StringRef, RankedTensorType> tensors[] = {{"query", query}, {"key", key}, {"value", value}};
   for (auto [name, type] : tensors) {
     if (type.getRank() != 4)
@@ -98,7 +108,8 @@ template <typename AttentionLike> static LogicalResult verifyAttention(Attention
       failed(verifyShape(op, "value", value.getShape(), "key has", key.getShape())))
     return failure();
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(groups) && (groups == 0 || heads % groups != 0))
-    return op.emitOpError() << "query has " << heads << " heads, which the " << groups << " of key do not divide";
+    return op.emitOpError() << "query has " << heads << " heads, which the " << groups
+                            << " of key do not divide";
   if (Value mask = op.getMask()) {
     auto type = cast<RankedTensorType>(mask.getType());
     if (failed(verifyElementType(op, "mask", type.getElementType(), "query", query.getElementType())))
@@ -123,7 +134,8 @@ LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
 LogicalResult AttentionGradOp::verify() { return verifyAttention(*this); }
 
 LogicalResult CrossEntropyOp::verify() {
-  RankedTensorType logits = getLogits().getType(), labels = getLabels().getType(), lse = getLogSumExp().getType();
+  RankedTensorType logits = getLogits().getType(), labels = getLabels().getType(),
+                   lse = getLogSumExp().getType();
   if (logits.getRank() < 1)
     return emitOpError("logits have 0 dimensions but classes are the last of at least 1");
   Type element = logits.getElementType();
@@ -137,7 +149,8 @@ LogicalResult CrossEntropyOp::verify() {
 
 LogicalResult MseLossOp::verify() {
   RankedTensorType prediction = getPrediction().getType(), target = getTarget().getType();
-  if (failed(verifyElementType(*this, "target", target.getElementType(), "prediction", prediction.getElementType())) ||
+  if (failed(verifyElementType(*this, "target", target.getElementType(), "prediction",
+                               prediction.getElementType())) ||
       failed(verifyShape(*this, "target", target.getShape(), "prediction has", prediction.getShape())))
     return failure();
   return verifyStatistic(*this, "loss_sum", getElementTypeOrSelf(getLossSum().getType()), "prediction",
@@ -157,7 +170,8 @@ LogicalResult OutputLossOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Error unless low <= value < high (a NaN is in no range).
-static LogicalResult verifyRange(Operation *op, StringRef name, const APFloat &attribute, double low, double high) {
+static LogicalResult verifyRange(Operation *op, StringRef name, const APFloat &attribute, double low,
+                                 double high) {
   double value = attribute.convertToDouble();
   if (value >= low && value < high)
     return success();
@@ -166,7 +180,8 @@ static LogicalResult verifyRange(Operation *op, StringRef name, const APFloat &a
 
 LogicalResult AdamOp::verify() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (failed(verifyRange(*this, "beta1", getBeta1(), 0, 1)) || failed(verifyRange(*this, "beta2", getBeta2(), 0, 1)) ||
+  if (failed(verifyRange(*this, "beta1", getBeta1(), 0, 1)) ||
+      failed(verifyRange(*this, "beta2", getBeta2(), 0, 1)) ||
       failed(verifyRange(*this, "epsilon", getEpsilon(), 0, infinity)))
     return failure();
   return verifyRange(*this, "weight_decay", getWeightDecay(), 0, infinity);
@@ -190,6 +205,7 @@ LogicalResult SgdOp::verify() {
                                            {"new momentum buffer", getNewMomentumBuffer()}};
   for (auto [name, buffer] : buffers)
     if (buffer && buffer.getType() != parameter)
-      return emitOpError() << name << " has type " << buffer.getType() << " but the parameter has " << parameter;
+      return emitOpError() << name << " has type " << buffer.getType() << " but the parameter has "
+                           << parameter;
   return success();
 }

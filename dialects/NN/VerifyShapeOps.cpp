@@ -9,33 +9,36 @@ using namespace zero::nn;
 LogicalResult BroadcastOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
   if (static_cast<int64_t>(getDims().size()) != operand.getRank())
-    return emitOpError() << "dims has " << getDims().size() << " entries but the operand has " << operand.getRank()
-                         << " dimensions";
+    return emitOpError() << "dims has " << getDims().size() << " entries but the operand has "
+                         << operand.getRank() << " dimensions";
   if (failed(verifyIncreasing(*this, "dims", getDims(), result.getRank())) ||
-      failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+      failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   for (auto [i, dim] : llvm::enumerate(getDims())) {
     int64_t from = operand.getDimSize(i), to = result.getDimSize(dim);
     if (from != 1 && !sizesAgree(from, to))
-      return emitOpError() << "operand dimension " << i << " has size " << from << " but result dimension " << dim
-                           << " has size " << to;
+      return emitOpError() << "operand dimension " << i << " has size " << from << " but result dimension "
+                           << dim << " has size " << to;
   }
   return success();
 }
 
 LogicalResult ReshapeOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   if (Value shape = getShape()) {
     int64_t entries = cast<RankedTensorType>(shape.getType()).getDimSize(0);
     if (!sizesAgree(entries, result.getRank()))
-      return emitOpError() << "shape operand has " << entries << " entries but the result has " << result.getRank()
-                           << " dimensions";
+      return emitOpError() << "shape operand has " << entries << " entries but the result has "
+                           << result.getRank() << " dimensions";
   } else if (getAllowZero()) {
     return emitOpError("has allow_zero but no shape operand");
   }
-  if (operand.hasStaticShape() && result.hasStaticShape() && operand.getNumElements() != result.getNumElements())
+  if (operand.hasStaticShape() && result.hasStaticShape() &&
+      operand.getNumElements() != result.getNumElements())
     return emitOpError() << "operand has " << operand.getNumElements() << " elements but the result has "
                          << result.getNumElements();
   return success();
@@ -48,12 +51,14 @@ LogicalResult ShapeOfOp::verify() {
 
 LogicalResult BroadcastToOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   int64_t entries = cast<RankedTensorType>(getShape().getType()).getDimSize(0);
   int64_t rank = std::max(entries, operand.getRank());
   if (!ShapedType::isDynamic(entries) && result.getRank() != rank)
-    return emitOpError() << "result has " << result.getRank() << " dimensions but operand and shape give " << rank;
+    return emitOpError() << "result has " << result.getRank() << " dimensions but operand and shape give "
+                         << rank;
   return success();
 }
 
@@ -61,8 +66,8 @@ LogicalResult TransposeOp::verify() {
   RankedTensorType operand = getOperand().getType(), result = getType();
   int64_t rank = operand.getRank();
   if (static_cast<int64_t>(getPermutation().size()) != rank)
-    return emitOpError() << "permutation has " << getPermutation().size() << " entries but the operand has " << rank
-                         << " dimensions";
+    return emitOpError() << "permutation has " << getPermutation().size() << " entries but the operand has "
+                         << rank << " dimensions";
   SmallVector<bool> seen(rank, false);
   Shape expected;
   for (auto [i, dim] : llvm::enumerate(getPermutation())) {
@@ -73,7 +78,8 @@ LogicalResult TransposeOp::verify() {
     seen[dim] = true;
     expected.push_back(operand.getDimSize(dim));
   }
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   return verifyShape(*this, "result", result.getShape(), "the permuted operand has", expected);
 }
@@ -83,11 +89,12 @@ LogicalResult SliceOp::verify() {
   int64_t rank = operand.getRank();
   if (result.getRank() != rank)
     return emitOpError() << "result has " << result.getRank() << " dimensions but the operand has " << rank;
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   if (static_cast<int64_t>(getStarts().size()) != rank || static_cast<int64_t>(getStrides().size()) != rank)
-    return emitOpError() << "starts has " << getStarts().size() << " entries and strides " << getStrides().size()
-                         << " but the operand has " << rank << " dimensions";
+    return emitOpError() << "starts has " << getStarts().size() << " entries and strides "
+                         << getStrides().size() << " but the operand has " << rank << " dimensions";
   for (int64_t i = 0; i < rank; ++i) {
     int64_t start = getStarts()[i], stride = getStrides()[i];
     int64_t size = operand.getDimSize(i), count = result.getDimSize(i);
@@ -98,10 +105,10 @@ LogicalResult SliceOp::verify() {
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count) || count == 0)
       continue;
     int64_t distance, last;
-    if (llvm::MulOverflow(count - 1, stride, distance) || llvm::AddOverflow(start, distance, last) || start >= size ||
-        last < 0 || last >= size)
-      return emitOpError() << "dimension " << i << ": " << count << " elements from " << start << " by stride "
-                           << stride << " leave the operand's " << size;
+    if (llvm::MulOverflow(count - 1, stride, distance) || llvm::AddOverflow(start, distance, last) ||
+        start >= size || last < 0 || last >= size)
+      return emitOpError() << "dimension " << i << ": " << count << " elements from " << start
+                           << " by stride " << stride << " leave the operand's " << size;
   }
   return success();
 }
@@ -119,7 +126,8 @@ LogicalResult PadOp::verify() {
       if (value < 0)
         return emitOpError() << name << "[" << i << "] is " << value << ", below 0";
   }
-  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand", operand.getElementType())))
+  if (failed(verifyElementType(*this, "result", result.getElementType(), "the operand",
+                               operand.getElementType())))
     return failure();
   double value = getValue().convertToDouble();
   if (auto type = dyn_cast<IntegerType>(result.getElementType())) {
@@ -151,8 +159,8 @@ LogicalResult ConcatOp::verify() {
                                  result.getElementType())))
       return failure();
     if (type.getRank() != rank)
-      return emitOpError() << "operand #" << i << " has " << type.getRank() << " dimensions but the result has "
-                           << rank;
+      return emitOpError() << "operand #" << i << " has " << type.getRank()
+                           << " dimensions but the result has " << rank;
     Shape expected(result.getShape());
     expected[axis] = type.getDimSize(axis);
     if (failed(verifyShape(*this, "operand #" + Twine(i), type.getShape(), "the result gives", expected)))
@@ -161,8 +169,8 @@ LogicalResult ConcatOp::verify() {
                                                                     : total + type.getDimSize(axis);
   }
   if (!sizesAgree(total, result.getDimSize(axis)))
-    return emitOpError() << "operands have " << total << " elements along axis " << axis << " but the result has "
-                         << result.getDimSize(axis);
+    return emitOpError() << "operands have " << total << " elements along axis " << axis
+                         << " but the result has " << result.getDimSize(axis);
   return success();
 }
 
@@ -178,7 +186,8 @@ LogicalResult GatherOp::verify() {
 LogicalResult ScatterAddOp::verify() {
   RankedTensorType updates = getUpdates().getType(), indices = getIndices().getType(), result = getType();
   if (failed(verifyAxis(*this, getAxis(), result.getRank())) ||
-      failed(verifyElementType(*this, "result", result.getElementType(), "updates", updates.getElementType())))
+      failed(
+          verifyElementType(*this, "result", result.getElementType(), "updates", updates.getElementType())))
     return failure();
   return verifyShape(*this, "updates", updates.getShape(), "result and indices give",
                      gatherShape(result.getShape(), indices.getShape(), getAxis()));
@@ -196,8 +205,8 @@ LogicalResult GatherNDOp::verify() {
   if (ShapedType::isDynamic(tuple))
     return emitOpError("indices have a last dimension of unknown size");
   if (tuple < 1 || batch + tuple > data.getRank())
-    return emitOpError() << "index tuples have " << tuple << " entries but data has " << data.getRank() - batch
-                         << " dimensions to index";
+    return emitOpError() << "index tuples have " << tuple << " entries but data has "
+                         << data.getRank() - batch << " dimensions to index";
   if (failed(verifyShape(*this, "indices' batch", indices.getShape().take_front(batch), "data's batch is",
                          data.getShape().take_front(batch))))
     return failure();

@@ -65,7 +65,8 @@ LogicalResult zero::reference::apply(nn::AttentionOp op, Operands operands, Resu
     std::vector<double> row(heads.width, 0.0);
     for (int64_t s = 0; s < heads.keys; ++s)
       for (int64_t d = 0; d < heads.width; ++d)
-        row[d] += std::exp(heads.score(b, h, t, s) - largest) / sum * heads.value.getFloat(heads.ofKey(b, s, h) + d);
+        row[d] += std::exp(heads.score(b, h, t, s) - largest) / sum *
+                  heads.value.getFloat(heads.ofKey(b, s, h) + d);
     for (int64_t d = 0; d < heads.width; ++d)
       results[0].setFloat(heads.ofQuery(b, t, h) + d, row[d]);
   });

@@ -102,8 +102,12 @@ static FailureOr<int64_t> applyToInts(Operation *op, int64_t x, int64_t y) {
       .Case([&](nn::AddOp) { return wrapped(a + b); })
       .Case([&](nn::SubOp) { return wrapped(a - b); })
       .Case([&](nn::MulOp) { return wrapped(a * b); })
-      .Case([&](nn::DivOp) { return y == 0 ? refuse("division") : y == -1 ? wrapped(-a) : wrapped(x / y); })
-      .Case([&](nn::RemOp) { return y == 0 ? refuse("remainder") : y == -1 ? wrapped(0) : wrapped(x % y); })
+      .Case([&](nn::DivOp) { return y == 0    ? refuse("division")
+                                    : y == -1 ? wrapped(-a)
+                                              : wrapped(x / y); })
+      .Case([&](nn::RemOp) { return y == 0    ? refuse("remainder")
+                                    : y == -1 ? wrapped(0)
+                                              : wrapped(x % y); })
       .Case([&](nn::PowOp) { return y < 0 ? refuse("power") : wrapped(power(a, b)); })
       .Case([&](nn::MaxOp) { return wrapped(std::max(x, y)); })
       .Case([&](nn::MinOp) { return wrapped(std::min(x, y)); })
@@ -146,7 +150,8 @@ static LogicalResult cast(nn::CastOp op, const HostTensor &from, HostTensor &to,
   if (from.isFloat()) {
     double value = std::trunc(from.getFloat(i));
     auto type = llvm::cast<IntegerType>(to.getElementType());
-    double high = std::ldexp(1.0, type.getWidth() - (type.isUnsigned() ? 0 : 1)), low = type.isUnsigned() ? 0 : -high;
+    double high = std::ldexp(1.0, type.getWidth() - (type.isUnsigned() ? 0 : 1)),
+           low = type.isUnsigned() ? 0 : -high;
     if (!(value >= low && value < high))
       return op.emitOpError() << "element " << i << " is " << from.getFloat(i) << ", which " << type
                               << " cannot hold";
@@ -175,8 +180,9 @@ LogicalResult zero::reference::applyElementwise(Operation *op, Operands operands
         return failure();
     } else if (auto compareOp = dyn_cast<nn::CompareOp>(op)) {
       nn::ComparePredicate predicate = compareOp.getPredicate();
-      result.setInt(i, operands[0].isFloat() ? compare(predicate, operands[0].getFloat(i), operands[1].getFloat(i))
-                                             : compare(predicate, operands[0].getInt(i), operands[1].getInt(i)));
+      result.setInt(i, operands[0].isFloat()
+                           ? compare(predicate, operands[0].getFloat(i), operands[1].getFloat(i))
+                           : compare(predicate, operands[0].getInt(i), operands[1].getInt(i)));
     } else if (operands.size() == 1) {
       if (result.isFloat())
         result.setFloat(i, applyToFloat(op, operands[0].getFloat(i)));

@@ -49,7 +49,8 @@ DenseElementsAttr HostTensor::toAttribute() const {
   bool isSplat = true;
   for (int64_t i = 1; i < numElements && isSplat; ++i)
     isSplat = std::memcmp(bytes.data(), &bytes[i * elementBytes], elementBytes) == 0;
-  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef(bytes).take_front(isSplat ? elementBytes : bytes.size()));
+  return DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef(bytes).take_front(isSplat ? elementBytes : bytes.size()));
 }
 
 double HostTensor::getFloat(int64_t i) const {
@@ -94,7 +95,8 @@ int64_t HostTensor::getInt(int64_t i) const {
   uint64_t bits = 0;
   std::memcpy(&bits, &bytes[i * elementBytes], elementBytes);
   APInt value(integerType.getWidth(), bits, /*isSigned=*/false, /*implicitTrunc=*/true);
-  return integerType.isUnsigned() || integerType.getWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
+  return integerType.isUnsigned() || integerType.getWidth() == 1 ? value.getZExtValue()
+                                                                 : value.getSExtValue();
 }
 
 void HostTensor::setInt(int64_t i, int64_t value) {

@@ -26,8 +26,8 @@ static LogicalResult checkType(Operation *op, const Twine &what, Type type, int6
   if (!tensor || !tensor.hasStaticShape())
     return op->emitOpError() << what << " has type " << type << "; only static tensors are evaluated";
   if (tensor.getNumElements() > maxElements)
-    return op->emitOpError() << what << " has " << tensor.getNumElements() << " elements but at most " << maxElements
-                             << " are evaluated";
+    return op->emitOpError() << what << " has " << tensor.getNumElements() << " elements but at most "
+                             << maxElements << " are evaluated";
   return success();
 }
 
@@ -37,10 +37,10 @@ FailureOr<SmallVector<HostTensor>> zero::reference::evaluate(Operation *op, Arra
     return op->emitOpError() << "takes " << op->getNumOperands() << " operands but " << operands.size()
                              << " are given";
   for (auto [i, type, operand] : llvm::enumerate(op->getOperandTypes(), operands))
-    if (type != operand.getType() &&
-        !(succeeded(verifyCompatibleShape(type, operand.getType())) &&
-          getElementTypeOrSelf(type) == operand.getElementType()))
-      return op->emitOpError() << "operand #" << i << " has type " << type << " but is given " << operand.getType();
+    if (type != operand.getType() && !(succeeded(verifyCompatibleShape(type, operand.getType())) &&
+                                       getElementTypeOrSelf(type) == operand.getElementType()))
+      return op->emitOpError() << "operand #" << i << " has type " << type << " but is given "
+                               << operand.getType();
   SmallVector<HostTensor> results;
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
     if (failed(checkType(op, "result #" + Twine(i), type, maxElements)))
@@ -52,10 +52,11 @@ FailureOr<SmallVector<HostTensor>> zero::reference::evaluate(Operation *op, Arra
   LogicalResult status =
       llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case<nn::ConstantOp, nn::IotaOp, nn::BroadcastOp, nn::BroadcastToOp, nn::ReshapeOp, nn::ShapeOfOp,
-                nn::TransposeOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp, nn::ScatterAddOp, nn::GatherNDOp,
-                nn::ReduceOp, nn::CumSumOp, nn::MatmulOp, nn::SoftmaxOp, nn::LayerNormOp, nn::AttentionOp,
-                nn::AttentionGradOp, nn::CrossEntropyOp, nn::MseLossOp, nn::OutputLossOp, nn::GlobalNormOp, nn::AdamOp,
-                nn::SgdOp>([&](auto typed) { return apply(typed, operands, results); })
+                nn::TransposeOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp, nn::ScatterAddOp,
+                nn::GatherNDOp, nn::ReduceOp, nn::CumSumOp, nn::MatmulOp, nn::SoftmaxOp, nn::LayerNormOp,
+                nn::AttentionOp, nn::AttentionGradOp, nn::CrossEntropyOp, nn::MseLossOp, nn::OutputLossOp,
+                nn::GlobalNormOp, nn::AdamOp, nn::SgdOp>(
+              [&](auto typed) { return apply(typed, operands, results); })
           .Default([&](Operation *other) -> LogicalResult {
             if (other->hasTrait<nn::ElementwiseOp>())
               return applyElementwise(other, operands, results);
@@ -92,8 +93,8 @@ FailureOr<SmallVector<HostTensor>> zero::reference::evaluateFunction(func::FuncO
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitOpError("has no body of one block to evaluate");
   if (function.getNumArguments() != arguments.size())
-    return function.emitOpError() << "takes " << function.getNumArguments() << " arguments but " << arguments.size()
-                                  << " are given";
+    return function.emitOpError() << "takes " << function.getNumArguments() << " arguments but "
+                                  << arguments.size() << " are given";
   for (auto [i, type, tensor] : llvm::enumerate(function.getArgumentTypes(), arguments)) {
     if (failed(checkType(function, "argument #" + Twine(i), type, maxElements)))
       return failure();

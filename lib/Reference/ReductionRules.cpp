@@ -41,7 +41,8 @@ static int64_t combine(nn::ReduceKind kind, int64_t a, int64_t b) {
   llvm_unreachable("unknown kind");
 }
 
-/// The neutral element: what a reduction of nothing gives. `lowest` and `highest` are those of the element type.
+/// The neutral element: what a reduction of nothing gives. `lowest` and `highest` are those of the element
+/// type.
 template <typename T> static T neutral(nn::ReduceKind kind, T lowest, T highest) {
   switch (kind) {
   case nn::ReduceKind::sum:

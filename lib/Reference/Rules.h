@@ -1,6 +1,7 @@
 //===- Rules.h - One rule per nn op: operands to results ------------------===//
 //
-// `results` come in with the types of the op's results and zeros. A rule that has no value to give emits an error.
+// `results` come in with the types of the op's results and zeros. A rule that has no value to give emits an
+// error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_REFERENCE_RULES_H

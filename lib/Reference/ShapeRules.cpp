@@ -48,7 +48,8 @@ LogicalResult zero::reference::apply(nn::BroadcastToOp op, Operands operands, Re
     int64_t a = back <= static_cast<int64_t>(from.size()) ? from[from.size() - back] : 1;
     int64_t b = back <= static_cast<int64_t>(wanted.size()) ? wanted[wanted.size() - back] : 1;
     if (a != b && a != 1 && b != 1)
-      return op.emitOpError() << "cannot broadcast " << nn::formatShape(from) << " and " << nn::formatShape(wanted);
+      return op.emitOpError() << "cannot broadcast " << nn::formatShape(from) << " and "
+                              << nn::formatShape(wanted);
     shape[shape.size() - back] = a == 1 ? b : a;
   }
   if (ArrayRef<int64_t>(shape) != results[0].getShape())
@@ -61,7 +62,8 @@ LogicalResult zero::reference::apply(nn::BroadcastToOp op, Operands operands, Re
   return success();
 }
 
-/// What the shape operand of a reshape says about an operand of shape `from`; fails where it says nothing consistent.
+/// What the shape operand of a reshape says about an operand of shape `from`; fails where it says nothing
+/// consistent.
 static FailureOr<Index> resolveShape(ArrayRef<int64_t> from, ArrayRef<int64_t> wanted, bool allowZero) {
   Index shape(wanted);
   int64_t known = 1, inferred = -1;

@@ -1,4 +1,4 @@
-"""Runs every ```mlir example in the op documentation of a dialect through zero-opt, twice (it must print what it reads).
+"""Runs each ```mlir example in the documentation of ops through zero-opt, and what that prints again.
 
 usage: op_examples.py OPS.td --tblgen-include DIR ... [--require-all]
 
@@ -29,7 +29,8 @@ def main():
     parser.add_argument("--require-all", action="store_true")
     arguments = parser.parse_args()
     command = ["llvm-tblgen", "--dump-json", arguments.td] + ["-I" + path for path in arguments.tblgen_include]
-    records = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    dump = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    records = json.loads(dump)
 
     names, examples, failures = set(), [], []
     for record in sorted(records["!instanceof"]["Op"]):

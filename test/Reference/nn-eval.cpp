@@ -1,7 +1,8 @@
 //===- nn-eval.cpp - Prints what the functions of an .mlir file compute ---===//
 //
-// A test tool: `nn-eval FILE [MAX-ELEMENTS]` evaluates every function without arguments by the reference interpreter
-// and prints `@name: type [elements]`, one line a result. A function that fails leaves its diagnostic; exit status 1.
+// A test tool: `nn-eval FILE [MAX-ELEMENTS]` evaluates every function without arguments by the reference
+// interpreter and prints `@name: type [elements]`, one line a result. A function that fails leaves its
+// diagnostic; exit status 1.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"

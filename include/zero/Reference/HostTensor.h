@@ -11,8 +11,8 @@
 
 namespace zero::reference {
 
-/// Row-major little-endian elements of a static tensor type, as the runtime and weight files hold them: one byte for
-/// an i1, two for f16 and bf16.
+/// Row-major little-endian elements of a static tensor type, as the runtime and weight files hold them: one
+/// byte for an i1, two for f16 and bf16.
 class HostTensor {
 public:
   /// All elements zero.
@@ -26,8 +26,8 @@ public:
     return tensor;
   }
 
-  /// The elements of a constant; fails for attributes whose elements are not in memory (silently: the caller knows whose
-  /// attribute it is).
+  /// The elements of a constant; fails for attributes whose elements are not in memory (silently: the caller
+  /// knows whose attribute it is).
   static llvm::FailureOr<HostTensor> fromAttribute(mlir::ElementsAttr attribute);
   mlir::DenseElementsAttr toAttribute() const;
 

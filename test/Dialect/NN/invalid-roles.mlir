@@ -67,3 +67,24 @@ func.func @result_unknown(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.data = dense<
 func.func @misplaced() attributes {nn.role = #nn.role<frozen "w">} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{argument #0 is a step input but nn.data is dense<1.000000e+00> : tensor<f32>, not a number}}
+func.func @step_input_data(%x: tensor<f32> {nn.role = #nn.role<learning_rate "">, nn.data = dense<1.0> : tensor<f32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.limit but is neither an input nor a label}}
+func.func @limit_role(%x: tensor<4xi64> {nn.role = #nn.role<frozen "w">, nn.limit = 8 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.limit 8 : i32, not an i64}}
+func.func @limit_type(%x: tensor<4xi64> {nn.role = #nn.role<label "y">, nn.limit = 8 : i32}) {
+  return
+}
