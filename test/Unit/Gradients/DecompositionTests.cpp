@@ -178,6 +178,12 @@ std::vector<Case> optimizerCases() {
   return cases;
 }
 
+TEST(DecompositionCases, HaveEveryComposite) {
+  EXPECT_EQ(missingOps<nn::DecomposableOpInterface>(Evaluator().getContext(),
+                                                    {activationCases(), attentionCases(), lossCases(), optimizerCases()}),
+            "");
+}
+
 auto withName = [](const testing::TestParamInfo<Case> &info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Activation, Decomposition, testing::ValuesIn(activationCases()), withName);
 INSTANTIATE_TEST_SUITE_P(Attention, Decomposition, testing::ValuesIn(attentionCases()), withName);

@@ -31,15 +31,34 @@ struct Case {
   double low = -1.0, high = 1.0;
 };
 
-inline std::string nameOf(const Case &test) { return test.name; }
+inline void PrintTo(const Case &test, std::ostream *out) { *out << test.name << ": " << test.body; }
 
 /// "tensor<2x3xf64>" of {2, 3}.
 std::string f64(std::vector<int64_t> shape);
+
+/// The ops of the nn dialect with `Interface` that no case has in its body.
+template <typename Interface>
+std::string missingOps(mlir::MLIRContext &context, const std::vector<std::vector<Case>> &suites) {
+  std::string missing;
+  for (mlir::RegisteredOperationName op : context.getRegisteredOperations()) {
+    if (!op.hasInterface<Interface>())
+      continue;
+    std::string name = op.getStringRef().str() + " ";
+    bool found = false;
+    for (const std::vector<Case> &cases : suites)
+      for (const Case &test : cases)
+        found |= test.body.find(name) != std::string::npos;
+    if (!found)
+      missing += name;
+  }
+  return missing;
+}
 
 class Evaluator {
 public:
   Evaluator();
 
+  mlir::MLIRContext &getContext() { return *context; }
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
   /// Runs a pass pipeline such as "nn-build-backward"; false if it fails.
   bool run(mlir::ModuleOp module, const std::string &pipeline);

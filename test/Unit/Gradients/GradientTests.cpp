@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "EvaluateCase.h"
+#include "dialects/NN/NNOps.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -124,6 +125,7 @@ std::vector<Case> binaryCases() {
     cases.push_back({"pow_constant_" + std::to_string(cases.size()), {{"x", kMatrix}}, {},
                      "%c = nn.constant dense<" + exponent + "> : " + kMatrix + "\n%z = nn.pow %x, %c : " + kMatrix,
                      {{"z", kMatrix}}, 0.5, 2});
+  cases.push_back({"cast", {{"x", kMatrix}}, {}, "%z = nn.cast %x : " + kMatrix + " to " + kMatrix, {{"z", kMatrix}}});
   cases.push_back({"select", {{"x", kMatrix}, {"y", kMatrix}}, {{"c", "tensor<2x3xi1>", {1, 0, 0, 1, 1, 0}}},
                    "%z = nn.select %c, %x, %y : tensor<2x3xi1>, " + kMatrix, {{"z", kMatrix}}});
   cases.push_back({"select_compare", {{"x", kMatrix}}, {},
@@ -356,6 +358,13 @@ std::vector<Case> lossCases() {
   cases.push_back({"output_loss", {{"x", f64({1, 1})}}, {}, "%l, %n = nn.output_loss %x : " + f64({1, 1}) +
                    " -> tensor<f64>, tensor<i64>", {{"l", "tensor<f64>"}}});
   return cases;
+}
+
+TEST(GradientCases, HaveEveryDifferentiableOp) {
+  EXPECT_EQ(missingOps<nn::DifferentiableOpInterface>(Evaluator().getContext(),
+                                                      {unaryCases(), binaryCases(), shapeCases(), indexingCases(),
+                                                       contractionCases(), compositeCases(), lossCases()}),
+            "");
 }
 
 auto withName = [](const testing::TestParamInfo<Case> &info) { return info.param.name; };
