@@ -79,7 +79,7 @@ static Value emitCompare(Lanes l, nn::ComparePredicate predicate, Value x, Value
 static Value emitSign(Lanes l, Value x, Type element) {
   if (isa<FloatType>(element)) {
     Value zero = l.constant(element, 0.0);
-    Value negative = l.select(l.compare(Float::OLT, x, zero), l.constant(element, -1.0), x);
+    Value negative = l.select(l.compare(Float::OLT, x, zero), l.constant(element, -1.0), zero);
     return l.select(l.compare(Float::OGT, x, zero), l.constant(element, 1.0), negative);
   }
   Value zero = l.integer(element, 0), one = l.integer(element, 1);

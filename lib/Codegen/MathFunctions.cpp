@@ -103,9 +103,11 @@ Value emitErf(Lanes l, Value x) {
   return l.copySign(l.select(isLarge, large, small), x);
 }
 
+// e = e^-|x|: 1 / (1 + e) or e / (1 + e), neither of which overflows.
 Value emitSigmoid(Lanes l, Value x) {
-  Value one = l.constant(l.f32(), 1.0);
-  return l.divFloat(one, l.add(one, emitExp(l, l.negFloat(x))));
+  Value one = l.constant(l.f32(), 1.0), e = emitExp(l, l.negFloat(l.absFloat(x)));
+  Value isNegative = l.compare(Float::OLT, x, l.constant(l.f32(), 0.0));
+  return l.divFloat(l.select(isNegative, e, one), l.add(one, e));
 }
 
 // In float64: x = k pi/2 + r; the quadrant chooses sine or cosine of r and the sign.

@@ -91,6 +91,7 @@ Expected<std::string> compileObject(ModuleOp module, CpuVariant variant) {
     if (function.isDeclaration())
       continue;
     function.setDoesNotThrow();
+    function.addFnAttr("no-builtins");  // no loop becomes a call of memset or memcpy
     if (variant == CpuVariant::X86_64_V4) {
       function.addFnAttr("prefer-vector-width", "512");
       function.addFnAttr("min-legal-vector-width", "512");
