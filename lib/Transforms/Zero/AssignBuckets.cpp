@@ -63,9 +63,9 @@ private:
   LogicalResult check() {
     ModuleOp module = getOperation();
     if (worldSize < 1)
-      return emitError(module.getLoc()) << "world-size is " << worldSize << ", expected at least 1";
+      return emitError(module.getLoc()) << "world-size is " << int64_t(worldSize) << ", expected at least 1";
     if (bucketElements < 1)
-      return emitError(module.getLoc()) << "bucket-elements is " << bucketElements << ", expected at least 1";
+      return emitError(module.getLoc()) << "bucket-elements is " << int64_t(bucketElements) << ", expected at least 1";
     if (auto buckets = module.getOps<BucketOp>(); !buckets.empty())
       return (*buckets.begin()).emitOpError("is there already; zero-assign-buckets decides the layout once");
     return success();
@@ -140,7 +140,7 @@ private:
     }
     FailureOr<MeshOp> mesh = getMesh(module);
     if (succeeded(mesh) && static_cast<int64_t>(mesh->getSize()) != worldSize) {
-      mesh->emitOpError() << "has size " << mesh->getSize() << ", but world-size is " << worldSize;
+      mesh->emitOpError() << "has size " << mesh->getSize() << ", but world-size is " << int64_t(worldSize);
       return failure();
     }
     return mesh;

@@ -55,14 +55,14 @@ private:
   LogicalResult resolveOptions() {
     ModuleOp module = getOperation();
     if (stage < 0 || stage > 3)
-      return emitError(module.getLoc()) << "stage is " << stage << ", expected 0 to 3";
+      return emitError(module.getLoc()) << "stage is " << int64_t(stage) << ", expected 0 to 3";
     if (accumulationSteps < 1)
-      return emitError(module.getLoc()) << "accumulation-steps is " << accumulationSteps << ", expected at least 1";
+      return emitError(module.getLoc()) << "accumulation-steps is " << int64_t(accumulationSteps) << ", expected at least 1";
     if (reduceAt != "" && reduceAt != "step" && reduceAt != "micro_batch")
-      return emitError(module.getLoc()) << "reduce-at is '" << reduceAt << "', expected 'step' or 'micro_batch'";
+      return emitError(module.getLoc()) << "reduce-at is '" << reduceAt.getValue() << "', expected 'step' or 'micro_batch'";
     const bool gradientsSharded = stage >= 2;
     if (reduceAt == "step" && gradientsSharded)
-      return emitError(module.getLoc()) << "reduce-at is 'step', but stage " << stage
+      return emitError(module.getLoc()) << "reduce-at is 'step', but stage " << int64_t(stage)
                                 << " shards gradients, which are reduced in each micro-batch";
     reduceAtStep = reduceAt == "step" || (reduceAt.empty() && !gradientsSharded);
     return success();
@@ -73,6 +73,9 @@ private:
       for (Operation &op : function.front())
         if (isa<AllGatherStartOp, ReduceScatterStartOp, AllReduceStartOp, ControlSumOp>(op))
           return op.emitOpError("is there already; zero-insert-collectives runs once");
+    for (UnrealizedConversionCastOp cast : getReductionCasts(micro))
+      if (!cast.getOperand(0).getDefiningOp<PackOp>())
+        return cast.emitOpError("takes contributions that are no zero.pack; zero-partition-state packs gradients");
     for (BlockArgument argument : micro.getArguments())
       if (nn::RoleAttr role = getArgumentRole(micro, argument.getArgNumber());
           role && role.getKind() == nn::RoleKind::Parameter && isa<RankedTensorType>(argument.getType()))
@@ -92,10 +95,14 @@ private:
     return getCasts(function, [](Type type) { return isa<ShardType>(type); });
   }
 
+  static SmallVector<UnrealizedConversionCastOp> getReductionCasts(func::FuncOp function) {
+    return getCasts(function, [](Type type) { return isa<PartialType>(type); });
+  }
+
   void rewriteMicro(func::FuncOp micro) {
     placeGathers(micro, getGatherCasts(micro));
     // Last first: of two buckets that are complete at the same op the earlier one is reduced first.
-    SmallVector<UnrealizedConversionCastOp> reductions = getCasts(micro, [](Type type) { return isa<PartialType>(type); });
+    SmallVector<UnrealizedConversionCastOp> reductions = getReductionCasts(micro);
     for (UnrealizedConversionCastOp cast : llvm::reverse(reductions))
       placeReduction(cast);
     if (accumulationSteps > 1)

@@ -55,7 +55,7 @@ public:
 private:
   LogicalResult check() {
     if (stage < 0 || stage > 3)
-      return emitError(getOperation().getLoc()) << "stage is " << stage << ", expected 0 to 3";
+      return emitError(getOperation().getLoc()) << "stage is " << int64_t(stage) << ", expected 0 to 3";
     return success();
   }
 

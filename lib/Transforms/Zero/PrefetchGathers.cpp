@@ -44,14 +44,16 @@ public:
     inFlight.resize(anchors.size());
     alive.resize(anchors.size());
     for (const Gather &gather : this->gathers)
-      if (isTemporary(gather))
+      if (isTemporary(gather)) {
+        add(inFlight, places.lookup(gather.start), places.lookup(gather.wait) + 1, gather.elements);
         add(alive, places.lookup(gather.start), places.lookup(gather.lastUse) + 1, gather.elements);
+      }
   }
 
   void run() {
     int earliest = 0;
     for (Gather &gather : gathers) {
-      int from = places.lookup(gather.start), wait = gather.wait ? places.lookup(gather.wait) : from;
+      int from = places.lookup(gather.start);
       if (Operation *producer = gather.start.getShard().getDefiningOp())
         earliest = std::max(earliest, places.lookup(producer) + 1);
       int place = std::min(from, earliest);
@@ -59,7 +61,7 @@ public:
         place = from;
         while (place > earliest && fits(place - 1, gather.elements))
           --place;
-        add(inFlight, place, wait, gather.elements);
+        add(inFlight, place, from, gather.elements);
         add(alive, place, from, gather.elements);
         blocked += place > earliest;
       }
@@ -95,7 +97,7 @@ public:
   using ZeroPrefetchGathersBase::ZeroPrefetchGathersBase;
   void runOnOperation() override {
     if (prefetchElements < 0) {
-      emitError(getOperation().getLoc()) << "prefetch-elements is " << prefetchElements << ", expected 0 or more";
+      emitError(getOperation().getLoc()) << "prefetch-elements is " << int64_t(prefetchElements) << ", expected 0 or more";
       return signalPassFailure();
     }
     int64_t moved = 0, blocked = 0;

@@ -32,11 +32,9 @@ public:
   using ZeroSinkWaitsBase::ZeroSinkWaitsBase;
   void runOnOperation() override {
     int64_t sunk = 0;
-    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
-      auto waits = llvm::to_vector(function.front().getOps<WaitOp>());
-      for (WaitOp wait : llvm::reverse(waits))
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
+      for (WaitOp wait : llvm::to_vector(function.front().getOps<WaitOp>()))
         sunk += sink(wait);
-    }
     if (report)
       emitRemark(getOperation().getLoc()) << "moved " << sunk << " waits down";
   }
@@ -60,7 +58,7 @@ private:
     if (Operation *next = getNextReduction(wait); next && next->isBeforeInBlock(target))
       target = next;
     Operation *behind = wait->getNextNode();
-    while (moving.contains(behind))
+    while (isa<WaitOp>(behind) || follows(behind))
       behind = behind->getNextNode();
     if (behind == target)
       return false;

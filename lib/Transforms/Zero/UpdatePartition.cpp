@@ -113,16 +113,14 @@ private:
     };
     if (first.op->getName() != other.op->getName() || first.states != other.states)
       return fail("by another optimizer");
-    auto text = [](Attribute attribute) {
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
-        os << llvm::formatv("{0}", number.getValueAsDouble());
-      else if (attribute)
-        os << (isa<UnitAttr>(attribute) ? "set" : "") << (isa<UnitAttr>(attribute) ? "" : llvm::formatv("{0}", attribute).str());
-      else
-        os << "absent";
-      return text;
+    auto text = [](Attribute attribute) -> std::string {
+      if (!attribute)
+        return "absent";
+      if (isa<UnitAttr>(attribute))
+        return "set";
+      if (auto number = dyn_cast<FloatAttr>(attribute))
+        return llvm::formatv("{0}", number.getValueAsDouble());
+      return llvm::formatv("{0}", attribute);
     };
     llvm::SetVector<StringAttr> names;
     DictionaryAttr firstAttrs = first.op->getAttrDictionary(), otherAttrs = other.op->getAttrDictionary();

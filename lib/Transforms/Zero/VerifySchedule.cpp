@@ -56,14 +56,14 @@ private:
     Value future = start->getResult(0);
     if (future.use_empty())
       return start->emitOpError("has no wait; zero-insert-collectives makes one, and zero-insert-release erases what is not used");
-    for (Operation *user : future.getUsers()) {
+    for (Operation *user : future.getUsers())
       if (!isa<WaitOp>(user))
         return user->emitOpError() << "takes a future, which only zero.wait may; zero-insert-collectives waits";
-      if (user != *future.user_begin()) {
-        InFlightDiagnostic error = start->emitOpError("has more than one wait; zero-insert-collectives makes one");
+    if (!future.hasOneUse()) {
+      InFlightDiagnostic error = start->emitOpError("has more than one wait; zero-insert-collectives makes one");
+      for (Operation *user : future.getUsers())
         error.attachNote(user->getLoc()) << "a wait is here";
-        return error;
-      }
+      return error;
     }
     return success();
   }
@@ -123,7 +123,7 @@ private:
       live += gather->elements;
       if (live > maxLiveElements)
         return op.emitOpError() << "of " << gather->describe() << " brings the elements of gathered parameters alive to " << live
-                                << ", but max-live-elements is " << maxLiveElements << "; zero-prefetch-gathers keeps gathers back";
+                                << ", but max-live-elements is " << int64_t(maxLiveElements) << "; zero-prefetch-gathers keeps gathers back";
     }
     return success();
   }

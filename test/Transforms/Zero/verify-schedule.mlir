@@ -1,0 +1,278 @@
+// RUN: split-file %s %t
+// RUN: zero-opt %t/cases.mlir --split-input-file --verify-diagnostics --zero-verify-schedule
+// RUN: zero-opt %t/live.mlir --zero-verify-schedule=max-live-elements=256
+// RUN: not zero-opt %t/live.mlir --zero-verify-schedule=max-live-elements=255 2>&1 | FileCheck %s
+// RUN: not zero-opt %t/live.mlir --zero-verify-schedule=max-live-elements=127 2>&1 | FileCheck %s --check-prefix=NEED
+
+// Each needs 128 elements, but the second is gathered early.
+// CHECK: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements of gathered parameters alive to 256, but max-live-elements is 255; zero-prefetch-gathers keeps gathers back
+// NEED:  error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements is 127; the smallest legal value is 128
+
+//--- live.mlir
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+zero.bucket @b1 on @dp {block = "h.1", element = f32, elements = 128 : i64, slots = [#zero.slot<"v", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>, %s1: !zero.shard<@b1>) -> tensor<8xf32> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %f1 = zero.all_gather_start %s1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %n = nn.neg %w0 : tensor<8xf32>
+  zero.release %b0 : !zero.full<@b0>
+  %b1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
+  %w1 = zero.view %b1["v"] : !zero.full<@b1> -> tensor<8xf32>
+  %m = nn.add %n, %w1 : tensor<8xf32>
+  zero.release %b1 : !zero.full<@b1>
+  return %m : tensor<8xf32>
+}
+
+//--- cases.mlir
+// A program that keeps the contract; new parameters are returned and have no release.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) -> (tensor<8xf32>, !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %n = nn.neg %w0 : tensor<8xf32>
+  zero.release %b0 : !zero.full<@b0>
+  %p = zero.pack @b0(%n) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %r = zero.reduce_scatter_start %p : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g = zero.wait %r : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %n, %g : tensor<8xf32>, !zero.shard<@b0>
+}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) -> !zero.full<@b0> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b0 : !zero.full<@b0>
+}
+
+// -----
+
+// A start without a wait.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) {
+  // expected-error @below {{has no wait; zero-insert-collectives makes one, and zero-insert-release erases what is not used}}
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  return
+}
+
+// -----
+
+// Two waits.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> (!zero.full<@b0>, !zero.full<@b0>) {
+  // expected-error @below {{has more than one wait; zero-insert-collectives makes one}}
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-note @below {{a wait is here}}
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  // expected-note @below {{a wait is here}}
+  %b1 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b0, %b1 : !zero.full<@b0>, !zero.full<@b0>
+}
+
+// -----
+
+// A future leaves the function.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> !zero.future<!zero.full<@b0>> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-error @below {{takes a future, which only zero.wait may; zero-insert-collectives waits}}
+  return %f0 : !zero.future<!zero.full<@b0>>
+}
+
+// -----
+
+// A wait for nothing.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%f0: !zero.future<!zero.full<@b0>>) -> !zero.full<@b0> {
+  // expected-error @below {{waits for what no collective of this function started; zero-insert-collectives makes both}}
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b0 : !zero.full<@b0>
+}
+
+// -----
+
+// No release.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> tensor<8xf32> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-error @below {{of bucket @b0 of block 'h.0' has no release; run zero-insert-release last}}
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %n = nn.neg %w0 : tensor<8xf32>
+  return %n : tensor<8xf32>
+}
+
+// -----
+
+// A use after the release.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> tensor<8xf32> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  // expected-note @below {{it is released here}}
+  zero.release %b0 : !zero.full<@b0>
+  // expected-error @below {{reads bucket @b0 of block 'h.0' after its release; zero-insert-release puts it behind the last use}}
+  %n = nn.neg %w0 : tensor<8xf32>
+  return %n : tensor<8xf32>
+}
+
+// -----
+
+// What is computed from the bucket alone may be a way to read it.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> tensor<8xf32> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %c = nn.reshape %w0 : tensor<8xf32> to tensor<2x4xf32>
+  // expected-note @below {{it is released here}}
+  zero.release %b0 : !zero.full<@b0>
+  // expected-error @below {{reads bucket @b0 of block 'h.0' after its release; zero-insert-release puts it behind the last use}}
+  %n = nn.neg %c : tensor<2x4xf32>
+  %m = nn.reshape %n : tensor<2x4xf32> to tensor<8xf32>
+  return %m : tensor<8xf32>
+}
+
+// -----
+
+// Released twice.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> tensor<8xf32> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w0 = zero.view %b0["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %n = nn.neg %w0 : tensor<8xf32>
+  // expected-note @below {{it was released here}}
+  zero.release %b0 : !zero.full<@b0>
+  // expected-error @below {{gives a bucket back that was given back before; zero-insert-release does it once}}
+  zero.release %b0 : !zero.full<@b0>
+  return %n : tensor<8xf32>
+}
+
+// -----
+
+// Released, but a state.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%b0: !zero.full<@b0>) {
+  // expected-error @below {{gives a bucket back that was not gathered; zero-insert-release does not}}
+  zero.release %b0 : !zero.full<@b0>
+  return
+}
+
+// -----
+
+// Released, but returned.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%s: !zero.shard<@b0>) -> !zero.full<@b0> {
+  %f0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  // expected-error @below {{gives bucket @b0 of block 'h.0' back, but the function returns it or what is computed from it alone; zero-insert-release keeps it, zero-insert-collectives clones chains}}
+  zero.release %b0 : !zero.full<@b0>
+  return %b0 : !zero.full<@b0>
+}
+
+// -----
+
+// A cast is left.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> !zero.full<@b0> {
+  // expected-error @below {{is left of '!zero.shard<@b0>'; zero-insert-collectives turns each change of hands into a collective}}
+  %b0 = builtin.unrealized_conversion_cast %s : !zero.shard<@b0> to !zero.full<@b0>
+  return %b0 : !zero.full<@b0>
+}
+
+// -----
+
+// An unknown bucket.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b7>) {
+  // expected-error @below {{gives '!zero.future<!zero.full<@b7>>', but there is no such bucket; zero-assign-buckets makes all}}
+  %f0 = zero.all_gather_start %s : !zero.shard<@b7> -> !zero.future<!zero.full<@b7>>
+  return
+}
+
+// -----
+
+// Gradients that are never reduced.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32>) -> !zero.partial<@b0> {
+  // expected-error @below {{has gradients of bucket @b0 that are never reduced; zero-insert-collectives reduces them}}
+  %p0 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  return %p0 : !zero.partial<@b0>
+}
+
+// -----
+
+// Gradients that are reduced twice, in both functions.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32>) -> !zero.shard<@b0> {
+  %p0 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  // expected-note @below {{the first time is here}}
+  %r0 = zero.reduce_scatter_start %p0 : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g0 = zero.wait %r0 : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %g0 : !zero.shard<@b0>
+}
+func.func @update(%p1: !zero.partial<@b0>) -> !zero.shard<@b0> {
+  // expected-error @below {{reduces the gradients of bucket @b0 a second time; zero-insert-collectives reduces them once}}
+  %r1 = zero.reduce_scatter_start %p1 : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g1 = zero.wait %r1 : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %g1 : !zero.shard<@b0>
+}
+
+// -----
+
+// Gradients that are packed twice.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32>) -> (!zero.partial<@b0>, !zero.partial<@b0>) {
+  // expected-note @below {{the first time is here}}
+  %p0 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  // expected-error @below {{packs the gradients of bucket @b0 a second time; zero-partition-state packs them once}}
+  %p1 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  return %p0, %p1 : !zero.partial<@b0>, !zero.partial<@b0>
+}
+
+// -----
+
+// A state of two types.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32>) -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  %p0 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %r0 = zero.reduce_scatter_start %p0 : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g0 = zero.wait %r0 : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %g0 : !zero.shard<@b0>
+}
+// expected-error @below {{gradient 'b0' is '!zero.full<@b0>' as an argument of @update, but '!zero.shard<@b0>' elsewhere; zero-partition-state gives a state one type}}
+func.func @update(%g: !zero.full<@b0> {nn.role = #nn.role<gradient "b0">}) {
+
+  return
+}
+
+// -----
+
+// The same in results.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-error @below {{parameter 'b0' is '!zero.full<@b0>' as a result of @update, but '!zero.shard<@b0>' elsewhere; zero-partition-state gives a state one type}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.full<@b0>) -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}) {
+
+  return %g : !zero.full<@b0>
+}
