@@ -1,6 +1,6 @@
 //===- MPIChannel.cpp - Collectives by pairwise exchange over MPI ---------===//
 //
-// A collective goes chunk by chunk; kCollectiveChunksInFlight slots of requests let the next chunk travel while one is summed.
+// A collective goes chunk by chunk; several slots of requests let the next chunks travel while one is waited for or summed.
 // Messages of a pair of ranks keep their order, so one tag per collective is enough.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,8 @@
 #include <cstring>
 
 namespace zero {
+
+static_assert(kCollectiveChunksInFlight <= 8, "a reduce_scatter uses the slots of an all_gather");
 
 MpiChannel::MpiChannel(MPI_Comm communicator, unsigned rank, unsigned ranks, double timeoutSeconds, const Failure &failure)
     : communicator(communicator), rank(rank), ranks(ranks), timeoutSeconds(timeoutSeconds), failure(failure),
@@ -42,7 +44,7 @@ Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
   tag = (tag + 1) & 0x3fff;
   uint64_t chunks = ranks > 1 ? (bytes + kCollectiveChunkBytes - 1) / kCollectiveChunkBytes : 0;
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    unsigned slot = chunk % kCollectiveChunksInFlight;
+    unsigned slot = chunk % kGatherSlots;
     ZERO_RETURN_IF_ERROR(wait(slot));
     uint64_t offset = chunk * kCollectiveChunkBytes, size = std::min(kCollectiveChunkBytes, bytes - offset);
     for (unsigned i = 0; i < ranks - 1; ++i)
@@ -50,7 +52,7 @@ Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
   }
   if (own != all + rank * bytes)
     std::memcpy(all + rank * bytes, own, bytes); // while the last chunks travel
-  for (unsigned slot = 0; slot < kCollectiveChunksInFlight; ++slot)
+  for (unsigned slot = 0; slot < kGatherSlots; ++slot)
     ZERO_RETURN_IF_ERROR(wait(slot));
   return {};
 }

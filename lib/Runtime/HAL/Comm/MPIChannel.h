@@ -38,8 +38,10 @@ private:
   const Failure &failure;
   int tag = 0;
   uint64_t sent = 0;
+  /// Chunks of an all-gather that are under way at once: they need no staging.
+  static constexpr unsigned kGatherSlots = 8;
   /// Of each slot: for each peer, what it sends us, then what we send it.
-  std::vector<MPI_Request> requests[kCollectiveChunksInFlight];
+  std::vector<MPI_Request> requests[kGatherSlots];
   std::vector<const void *> contributions;
 };
 
