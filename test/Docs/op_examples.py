@@ -28,7 +28,8 @@ def main():
     parser.add_argument("--tblgen-include", action="append", default=[])
     parser.add_argument("--require-all", action="store_true")
     arguments = parser.parse_args()
-    command = ["llvm-tblgen", "--dump-json", arguments.td] + ["-I" + path for path in arguments.tblgen_include]
+    includes = ["-I" + path for path in arguments.tblgen_include]
+    command = ["llvm-tblgen", "--dump-json", arguments.td] + includes
     dump = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     records = json.loads(dump)
 
