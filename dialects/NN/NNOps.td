@@ -81,7 +81,7 @@ class NN_Binary<string mnemonic, string text, TypeConstraint type, list<Trait> t
 class NN_DiffBinary<string mnemonic, string text, list<Trait> traits = []>
     : NN_Binary<mnemonic, text, NN_Tensor, !listconcat([DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>], traits)>;
 
-def NN_AddOp : NN_DiffBinary<"add", "x + y", [Commutative]> { let hasFolder = 1; }
+def NN_AddOp : NN_DiffBinary<"add", "x + y", [Commutative]> { let hasFolder = 1; let hasCanonicalizer = 1; }
 def NN_SubOp : NN_DiffBinary<"sub", "x - y"> { let hasFolder = 1; }
 def NN_MulOp : NN_DiffBinary<"mul", "x * y", [Commutative]> { let hasFolder = 1; }
 def NN_DivOp : NN_DiffBinary<"div", "x / y; integers truncate towards zero"> { let hasFolder = 1; }

@@ -144,7 +144,8 @@ bool SectionPlacement::mayOverwrite(const Root &earlier, const Root &later) cons
 
 /// Whether two placed roots share bytes that one needs while the other has them.
 bool SectionPlacement::conflicts(const Root &a, const Root &b) const {
-  if (!a.place->overlaps(*b.place, plan.getWorldSize()))
+  // Parts of one whole have bytes of their own, though their strides interleave them.
+  if (!a.place->overlaps(*b.place, plan.getWorldSize()) || (a.partOf && a.partOf == b.partOf))
     return false;
   if (a.def == b.def)
     return true;
