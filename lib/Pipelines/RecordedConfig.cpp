@@ -129,7 +129,7 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   };
   auto assume = [&](const Twine &what) {
     if (request.remarkAssumptions)
-      module.emitRemark() << "assuming " << what;
+      mlir::emitRemark(module.getLoc()) << "assuming " << what;
   };
   if (request.stage)
     config.stage = *request.stage;

@@ -1,4 +1,5 @@
 //===- zero-import.cpp - model.onnx to model.mlir -------------------------===//
+#include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
 #include "zero/Import/ONNX.h"
 
@@ -13,20 +14,6 @@ namespace cl = llvm::cl;
 
 namespace {
 enum ExitCode { kOk = 0, kUsage = 2, kBadInput = 3 };
-
-/// Prints diagnostics as `zero-import: error: text`; the text names the node, the weight or the file.
-void printDiagnostic(const mlir::Diagnostic &diagnostic) {
-  auto print = [](llvm::StringRef severity, const mlir::Diagnostic &part) {
-    llvm::errs() << "zero-import: " << severity << ": ";
-    if (auto name = llvm::dyn_cast<mlir::NameLoc>(part.getLocation()); name && !llvm::StringRef(part.str()).contains(name.getName()))
-      llvm::errs() << "at '" << name.getName().strref() << "': ";
-    llvm::errs() << part << '\n';
-  };
-  llvm::StringRef severity[] = {"note", "warning", "error", "remark"};
-  print(severity[static_cast<int>(diagnostic.getSeverity())], diagnostic);
-  for (const mlir::Diagnostic &note : diagnostic.getNotes())
-    print("note", note);
-}
 } // namespace
 
 int main(int argc, char **argv) {
@@ -58,7 +45,7 @@ int main(int argc, char **argv) {
   }
 
   mlir::MLIRContext context;
-  context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) { return printDiagnostic(diagnostic), mlir::success(); });
+  zero::printDiagnosticsAs("zero-import", context);
   mlir::OwningOpRef<mlir::ModuleOp> module = zero::importONNX(input, *options, &context);
   if (!module)
     return kBadInput;

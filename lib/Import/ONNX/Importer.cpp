@@ -385,7 +385,6 @@ LogicalResult Importer::finish() {
   nn::RoleKind roles[] = {nn::RoleKind::LossSum, nn::RoleKind::LabelCount};
   for (auto [index, role] : llvm::enumerate(roles))
     function.setResultAttr(index, nn::kRoleAttrName, nn::RoleAttr::get(context, role, ""));
-  (*module)->setAttr("zero.phase", node.builder.getStringAttr("import"));
   if (failed(verify(*module)))
     return failure();
   return weights.writeSideFile(location);

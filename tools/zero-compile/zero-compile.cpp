@@ -1,0 +1,133 @@
+//===- zero-compile.cpp - model.onnx or model.mlir -> compiled.bin --------===//
+#include "zero/Analysis/MemoryReport.h"
+#include "zero/Codegen/Codegen.h"
+#include "zero/Import/Diagnostics.h"
+#include "zero/Import/ImportFlags.h"
+#include "zero/Pipelines/PipelineFlags.h"
+#include "zero/Target/PlanBinary.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+namespace {
+constexpr int kFailed = 1, kUsage = 2, kBadInput = 3;
+
+int fail(int code, const Twine &message) {
+  llvm::errs() << "zero-compile: error: " << message << "\n";
+  return code;
+}
+
+struct Flags {
+  llvm::cl::OptionCategory category{"Input and output"};
+  llvm::cl::opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("MODEL.onnx|MODEL.mlir"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> output{"o", llvm::cl::desc("The file to write (default compiled.bin; of --compile-to an earlier phase: standard output)"),
+                                    llvm::cl::value_desc("FILE"), llvm::cl::init("compiled.bin"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> helpConfig{"help-config", llvm::cl::desc("Print every key of the configuration file and exit (default off)"),
+                                 llvm::cl::cat(category)};
+  zero::ImportFlags import{category};
+  zero::PipelineFlags pipeline{zero::Phase::Plan};
+};
+
+/// The folder that relative paths of weights start from.
+std::string folderOf(StringRef file) {
+  StringRef parent = llvm::sys::path::parent_path(file);
+  return parent.empty() ? "." : parent.str();
+}
+
+/// Both instruction-set variants; the runtime picks one that all ranks have.
+int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsFolder, const std::string &command) {
+  std::vector<zero::KernelObject> objects;
+  for (zero::CpuVariant variant : {zero::CpuVariant::X86_64_V3, zero::CpuVariant::X86_64_V4}) {
+    zero::Expected<std::string> bytes = zero::compileKernels(module, variant);
+    if (!bytes.ok())
+      return fail(bytes.status().exitCode(), bytes.status().message());
+    objects.push_back({variant, std::move(*bytes)});
+  }
+  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command);
+  return written.ok() ? 0 : fail(written.exitCode(), written.message());
+}
+
+/// The command line without what a recompilation for another number of ranks changes.
+std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
+  std::string command = "zero-compile";
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    StringRef argument = arguments[i], name = argument.ltrim('-').split('=').first;
+    if (argument.starts_with("-") && (name == "world-size" || name == "o")) {
+      i += !argument.contains('=');
+      continue;
+    }
+    command += " " + argument.str();
+  }
+  return command;
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Flags flags;
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "zero-compile: compiles a model into one training program for all ranks\n", &llvm::errs()))
+    return kUsage;
+  if (flags.helpConfig) {
+    zero::printConfigKeys(llvm::outs());
+    return 0;
+  }
+  if (flags.input.empty())
+    return fail(kUsage, "no model given; usage: zero-compile MODEL.onnx --loss=... --labels=NAME --world-size=N -o compiled.bin");
+  bool isONNX = StringRef(flags.input).ends_with(".onnx");
+  if (!isONNX && !StringRef(flags.input).ends_with(".mlir"))
+    return fail(kUsage, "'" + flags.input + "' ends neither in .onnx nor in .mlir");
+  if (StringRef given = flags.import.firstGiven(); !isONNX && !given.empty())
+    return fail(kUsage, "--" + given + " is a flag of the import of an .onnx file, but '" + flags.input + "' is a .mlir");
+  std::optional<zero::ImportOptions> importOptions;
+  if (isONNX && !(importOptions = flags.import.parse("zero-compile")))
+    return kUsage;
+  llvm::Expected<zero::PipelineRequest> request = flags.pipeline.getRequest();
+  if (!request)
+    return fail(kBadInput, llvm::toString(request.takeError()));
+
+  DialectRegistry registry;
+  zero::registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  zero::printDiagnosticsAs("zero-compile", context);
+  OwningOpRef<ModuleOp> module;
+  std::string weightsFolder = folderOf(flags.input);
+  if (isONNX) {
+    importOptions->baseFolder = weightsFolder;
+    module = zero::importONNX(flags.input, *importOptions, &context);
+  } else {
+    module = parseSourceFile<ModuleOp>(flags.input, &context);
+  }
+  if (!module)
+    return kBadInput;
+  // Nothing here assumes a size: a plan for the wrong number of ranks would be found out only at launch.
+  if (!flags.pipeline.isWorldSizeGiven() && !(*module)->hasAttr(zero::kConfigAttrName))
+    return fail(kUsage, "--world-size is required");
+
+  int failureExitCode = kFailed;
+  request->failureExitCode = &failureExitCode;
+  request->remarkAssumptions = true;
+  PassManager passes(&context);
+  passes.addPass(zero::createRunPhasesPass(*request));
+  if (failed(passes.run(*module)))
+    return failureExitCode;
+  if (request->stopAfter != zero::Phase::Plan) {
+    std::string message;
+    auto file = openOutputFile(flags.output.getNumOccurrences() ? flags.output.getValue() : "-", &message);
+    if (!file)
+      return fail(kBadInput, message);
+    module->print(file->os());
+    file->keep();
+    return 0;
+  }
+  if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc))))
+    return code;
+  zero::printReport(*module, llvm::outs());
+  llvm::outs() << "wrote " << flags.output << "\n";
+  return 0;
+}
