@@ -146,18 +146,18 @@ Expected<Container> Container::open(const std::string &path) {
 
   Container container(std::move(impl));
   ContainerSizes sizes;
-  const Section *plan = nullptr;
   for (const Section &section : container.sections()) {
-    if (section.kind == SectionKind::Plan) {
-      if (plan)
-        return container.impl->corrupt("it has two plans");
-      plan = &section;
-    }
+    if (container.find(section.kind, section.label) != &section)
+      return container.impl->corrupt("it has two sections of kind " + std::to_string(static_cast<uint32_t>(section.kind)) +
+                                     " labelled '" + section.label + "'");
+    if (!section.label.empty())
+      continue;
     if (section.kind == SectionKind::Weights)
-      sizes.weights += section.size;
+      sizes.weights = section.size;
     if (section.kind == SectionKind::Frozen)
-      sizes.frozen += section.size;
+      sizes.frozen = section.size;
   }
+  const Section *plan = container.find(SectionKind::Plan);
   if (!plan)
     return container.impl->corrupt("it has no plan");
   ZERO_ASSIGN_OR_RETURN(container.impl->planBytes, container.read(*plan));

@@ -117,6 +117,20 @@ TEST_F(ContainerFile, EveryTruncationIsFound) {
   EXPECT_EQ(readAll(path).exitCode(), 3);
 }
 
+TEST_F(ContainerFile, NeedsOnePlanAndNoSectionTwice) {
+  auto messageOf = [&](std::initializer_list<SectionKind> kinds) {
+    ContainerWriter writer;
+    for (SectionKind kind : kinds)
+      writer.addSection(kind, "", test::serialize(test::makeTinyPlan(1).plan));
+    EXPECT_TRUE(writer.write(path).ok());
+    return Container::open(path).status().message();
+  };
+  EXPECT_NE(messageOf({SectionKind::Config}).find("it has no plan"), std::string::npos);
+  EXPECT_NE(messageOf({SectionKind::Plan, SectionKind::Plan}).find("two sections of kind 1 labelled ''"), std::string::npos);
+  EXPECT_NE(messageOf({SectionKind::Plan}).find("holds a plan that cannot run: the weights of 1 ranks are 256 bytes"),
+            std::string::npos);
+}
+
 TEST_F(ContainerFile, SaysWhatItIsNot) {
   test::writeFile(path, std::string(200, 'x'));
   EXPECT_NE(Container::open(path).status().message().find("is not a compiled program"), std::string::npos);
