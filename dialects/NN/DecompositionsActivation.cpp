@@ -18,7 +18,8 @@ FailureOr<SmallVector<Value>> GeluOp::decompose(OpBuilder &builder) {
     t = b.unary<ErfOp>(b.mul(x, std::numbers::sqrt2 / 2.0));
   } else {
     Value cube = b.mul(b.mul(x, x), x);
-    t = b.unary<TanhOp>(b.mul(b.add(x, b.mul(cube, 0.044715)), std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
+    t = b.unary<TanhOp>(
+        b.mul(b.add(x, b.mul(cube, 0.044715)), std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
   }
   return SmallVector<Value>{b.cast(b.mul(b.mul(x, 0.5), b.add(t, 1.0)), element)};
 }
@@ -35,7 +36,8 @@ FailureOr<SmallVector<Value>> SoftmaxOp::decompose(OpBuilder &builder) {
   return SmallVector<Value>{b.cast(y, element)};
 }
 
-// mean = sum(x) / n, var = sum((x - mean)^2) / n, rstd = 1 / sqrt(var + epsilon), y = (x - mean) rstd scale + bias
+// mean = sum(x) / n, var = sum((x - mean)^2) / n, rstd = 1 / sqrt(var + epsilon):
+//   y = (x - mean) rstd scale + bias
 FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, getLoc());
   Type element = b.elementOf(getOperand()), compute = b.computeElement(element);

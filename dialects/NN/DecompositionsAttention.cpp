@@ -1,7 +1,8 @@
 //===- DecompositionsAttention.cpp - attention and its gradient -----------===//
 //
-// The query heads that read one group of keys are stacked below each other: with R = H / G, a query of B x T x H x D
-// becomes B x G x (R T) x D, so that one matmul per group serves all its heads and sums over them in the gradient.
+// The query heads that read one group of keys are stacked below each other: with R = H / G, a query of
+// B x T x H x D becomes B x G x (R T) x D, so that one matmul per group serves all its heads and, in the
+// gradient, sums over them.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/TensorBuilder.h"
@@ -13,8 +14,9 @@ using namespace zero::nn;
 namespace {
 struct Heads {
   Heads(Value query, Value key)
-      : query(TensorBuilder::shapeOf(query)), key(TensorBuilder::shapeOf(key)), B(this->query[0]), T(this->query[1]),
-        H(this->query[2]), D(this->query[3]), S(this->key[1]), G(this->key[2]), R(G ? H / G : 1) {}
+      : query(TensorBuilder::shapeOf(query)), key(TensorBuilder::shapeOf(key)), B(this->query[0]),
+        T(this->query[1]), H(this->query[2]), D(this->query[3]), S(this->key[1]), G(this->key[2]),
+        R(G ? H / G : 1) {}
   ArrayRef<int64_t> query, key;
   int64_t B, T, H, D, S, G, R;
 
@@ -36,8 +38,8 @@ struct Heads {
 } // namespace
 
 /// scale q k^T + mask, -inf where causality hides a key: B x H x T x S.
-static Value buildScores(TensorBuilder b, const Heads &heads, Value stackedQuery, Value key, Value mask, double scale,
-                         bool causal) {
+static Value buildScores(TensorBuilder b, const Heads &heads, Value stackedQuery, Value key, Value mask,
+                         double scale, bool causal) {
   SmallVector<int64_t> shape = heads.scores();
   Value scores = b.mul(b.reshape(b.matmul(stackedQuery, key, false, true), shape), scale);
   if (mask) {
@@ -69,7 +71,8 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   Value sum = b.sum(e, 3);
   Value probabilities = b.div(e, b.broadcastAlong(sum, 3, shape));
   Value result = heads.unstack(b, b.matmul(b.reshape(probabilities, heads.stackedScores()), value));
-  return SmallVector<Value>{b.cast(result, element), b.cast(b.add(max, b.log(sum)), b.elementOf(getLogSumExp()))};
+  return SmallVector<Value>{b.cast(result, element),
+                            b.cast(b.add(max, b.log(sum)), b.elementOf(getLogSumExp()))};
 }
 
 // p = exp(scores - log_sum_exp), d p = g v^T, d scores = p (d p - sum(g result)):

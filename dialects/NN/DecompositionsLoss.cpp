@@ -15,7 +15,8 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value max = b.reduce(ReduceKind::max, x, classes);
   Value shifted = b.sub(x, alongClasses(max));
   Value logSum = b.log(b.sum(b.exp(shifted), classes));
-  Value isLabel = b.compare(ComparePredicate::eq, b.iota(shape, b.elementOf(labels), classes), alongClasses(labels));
+  Value isLabel =
+      b.compare(ComparePredicate::eq, b.iota(shape, b.elementOf(labels), classes), alongClasses(labels));
   Value picked = b.sum(b.select(isLabel, shifted, b.zerosLike(shifted)), classes);
   Value counted = b.compare(ComparePredicate::ne, labels, double(static_cast<int64_t>(getIgnoreIndex())));
   Value losses = b.cast(b.sub(logSum, picked), b.elementOf(getLossSum()));

@@ -1,7 +1,7 @@
 //===- DecompositionsOptimizer.cpp - adam and sgd -------------------------===//
 //
-// Elementwise in every tensor; the 0-d scalars are computed once and repeated. The same code serves whole tensors and
-// the 0-d tensors of a zero.update body.
+// Elementwise in every tensor; the 0-d scalars are computed once and repeated. The same code serves whole
+// tensors and the 0-d tensors of a zero.update body.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/TensorBuilder.h"
@@ -13,8 +13,8 @@ namespace {
 /// The operands of an update in the type that it is computed in.
 struct Update {
   Update(OpBuilder &builder, Location loc, Value parameter)
-      : b(builder, loc), shape(TensorBuilder::shapeOf(parameter)), element(TensorBuilder::elementOf(parameter)),
-        compute(TensorBuilder::computeElement(element)) {}
+      : b(builder, loc), shape(TensorBuilder::shapeOf(parameter)),
+        element(TensorBuilder::elementOf(parameter)), compute(TensorBuilder::computeElement(element)) {}
   Value tensor(Value value) { return b.cast(value, compute); }
   Value scalar(Value value) { return b.broadcastScalar(b.cast(value, compute), shape); }
   Value result(Value value) { return b.cast(value, element); }

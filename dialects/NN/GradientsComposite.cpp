@@ -2,8 +2,8 @@
 //
 // Half-precision operands: the gradient is computed in float32 and rounded once.
 //
-// What depends on forward values alone is written as in the decomposition: CSE merges the two, the forward kernel computes
-// it once, and one value (gelu's slope, layer_norm's n) is saved in the place of the operand.
+// What depends on forward values alone is written as in the decomposition: CSE merges the two, the forward
+// kernel computes it once, and one value (gelu's slope, layer_norm's n) is saved in the place of the operand.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/TensorBuilder.h"
@@ -14,8 +14,10 @@ using namespace zero::nn;
 
 using Gradients = SmallVector<Value>;
 
-// y = x Phi(x):                      d x = g (Phi(x) + x phi(x)), Phi(x) = (1 + erf(x / sqrt 2)) / 2, phi = Phi'
-// y = x/2 (1 + t), t = tanh(u(x)):   d x = g (1/2 (1 + t) + x/2 (1 - t^2) u'(x)), u = sqrt(2/pi) (x + 0.044715 x^3)
+// y = x Phi(x), Phi(x) = (1 + erf(x / sqrt 2)) / 2, phi = Phi':
+//   d x = g (Phi(x) + x phi(x))
+// y = x/2 (1 + t), t = tanh(u), u = sqrt(2/pi) (x + 0.044715 x^3):
+//   d x = g (1/2 (1 + t) + x/2 (1 - t^2) u'), u' = sqrt(2/pi) (1 + 3 * 0.044715 x^2)
 Gradients GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   if (!needed[0])
     return {Value()};
@@ -93,7 +95,8 @@ Gradients LayerNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
 }
 
 // See nn.attention_grad. A gradient h of log_sum_exp adds (P = probabilities of the query over the keys):
-//   d q += scale h (P k), an attention with the keys as values; d k += P^T (scale h q), its gradient of the values
+//   d q += scale h (P k), an attention with the keys as values
+//   d k += P^T (scale h q), the gradient of its values
 Gradients AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   TensorBuilder b(builder, getLoc());
   Gradients gradients(getNumOperands());
@@ -102,9 +105,9 @@ Gradients AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
       gradients[operand] = gradients[operand] ? b.add(gradients[operand], term) : term;
   };
   auto gradientOp = [&](Value value, Value result, Value g) {
-    return AttentionGradOp::create(builder, getLoc(), getQuery().getType(), getKey().getType(), getKey().getType(),
-                                   getQuery(), getKey(), value, getMask(), result, getLogSumExp(), g,
-                                   getScaleAttr(), getCausalAttr());
+    return AttentionGradOp::create(builder, getLoc(), getQuery().getType(), getKey().getType(),
+                                   getKey().getType(), getQuery(), getKey(), value, getMask(), result,
+                                   getLogSumExp(), g, getScaleAttr(), getCausalAttr());
   };
   if (Value g = resultGradients[0]) {
     auto op = gradientOp(getValue(), getResult(), g);
@@ -113,10 +116,12 @@ Gradients AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
     accumulate(2, op.getValueGradient());
   }
   if (Value h = resultGradients[1]) {
-    Value perHead = b.cast(b.mul(b.transpose(h, {0, 2, 1}), getScale().convertToDouble()), b.elementOf(getQuery()));
+    Value perHead =
+        b.cast(b.mul(b.transpose(h, {0, 2, 1}), getScale().convertToDouble()), b.elementOf(getQuery()));
     Value weight = b.broadcast(perHead, {0, 1, 2}, b.shapeOf(getQuery()));
-    auto ofKeys = AttentionOp::create(builder, getLoc(), getQuery().getType(), getLogSumExp().getType(), getQuery(),
-                                      getKey(), getKey(), getMask(), getScaleAttr(), getCausalAttr());
+    auto ofKeys =
+        AttentionOp::create(builder, getLoc(), getQuery().getType(), getLogSumExp().getType(), getQuery(),
+                            getKey(), getKey(), getMask(), getScaleAttr(), getCausalAttr());
     accumulate(0, b.mul(weight, ofKeys.getResult()));
     if (needed[1])
       accumulate(1, gradientOp(getKey(), ofKeys.getResult(), b.mul(weight, getQuery())).getValueGradient());
@@ -125,7 +130,8 @@ Gradients AttentionOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
 }
 
 // p = exp(x - lse): d x = label counts ? seed (p - onehot(label)) : 0; a gradient h of log_sum_exp adds h p
-Gradients CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
+Gradients CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                        ArrayRef<bool> needed) {
   Gradients gradients(2);
   if (!needed[0])
     return gradients;

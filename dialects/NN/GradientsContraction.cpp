@@ -8,7 +8,8 @@ using Gradients = SmallVector<Value>;
 
 // sum:      d x_i = g
 // max, min: d x_i = x_i == y ? g / (number of j with x_j == y) : 0
-// prod:     d x_i = g * product of the others; where zeros are: the others' product is 0 unless i is the only zero
+// prod:     d x_i = g * product of the others: 0 where one of them is 0, else the product of all
+//           non-zeros, divided by x_i unless that is 0
 Gradients ReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   if (!needed[0])
     return {Value()};
@@ -41,7 +42,8 @@ Gradients ReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients
 Gradients CumSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   if (!needed[0])
     return {Value()};
-  return {CumSumOp::create(builder, getLoc(), getType(), resultGradients[0], getAxis(), getExclusive(), !getReverse())};
+  return {CumSumOp::create(builder, getLoc(), getType(), resultGradients[0], getAxis(), getExclusive(),
+                           !getReverse())};
 }
 
 // Y = A B: d A = G B^T, d B = A^T G, each built in the layout that the operand is stored in.
@@ -51,10 +53,10 @@ Gradients MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients
   bool lhsTransposed = getTransposeLhs(), rhsTransposed = getTransposeRhs();
   Gradients gradients(2);
   if (needed[0])
-    gradients[0] = lhsTransposed ? b.matmul(getRhs(), g, rhsTransposed, true)   // (d A)^T = B G^T
+    gradients[0] = lhsTransposed ? b.matmul(getRhs(), g, rhsTransposed, true) // (d A)^T = B G^T
                                  : b.matmul(g, getRhs(), false, !rhsTransposed);
   if (needed[1])
-    gradients[1] = rhsTransposed ? b.matmul(g, getLhs(), true, lhsTransposed)   // (d B)^T = G^T A
+    gradients[1] = rhsTransposed ? b.matmul(g, getLhs(), true, lhsTransposed) // (d B)^T = G^T A
                                  : b.matmul(getLhs(), g, !lhsTransposed, false);
   return gradients;
 }

@@ -13,13 +13,13 @@ using namespace zero::nn;
 using Gradients = SmallVector<Value>;
 
 // The signature of a rule of one op, and its parts under short names.
-#define RULE(OpName)                                                                                                   \
+#define RULE(OpName)                                                                                         \
   Gradients OpName::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed)
-#define UNARY_RULE(OpName, EXPRESSION)                                                                                 \
-  RULE(OpName) {                                                                                                       \
-    TensorBuilder b(builder, getLoc());                                                                                \
-    [[maybe_unused]] Value x = getOperand(), y = getResult(), g = resultGradients[0];                                  \
-    return {needed[0] ? (EXPRESSION) : Value()};                                                                       \
+#define UNARY_RULE(OpName, EXPRESSION)                                                                       \
+  RULE(OpName) {                                                                                             \
+    TensorBuilder b(builder, getLoc());                                                                      \
+    [[maybe_unused]] Value x = getOperand(), y = getResult(), g = resultGradients[0];                        \
+    return {needed[0] ? (EXPRESSION) : Value()};                                                             \
   }
 
 // d x = -g
@@ -140,7 +140,8 @@ RULE(PowOp) {
     }
   }
   if (needed[1]) {
-    Value flat = b.binary<AndOp>(b.compare(ComparePredicate::eq, x, 0.0), b.compare(ComparePredicate::ge, y, 0.0));
+    Value flat =
+        b.binary<AndOp>(b.compare(ComparePredicate::eq, x, 0.0), b.compare(ComparePredicate::ge, y, 0.0));
     gradients[1] = b.select(flat, b.zerosLike(g), b.mul(g, b.mul(getResult(), b.log(x))));
   }
   return gradients;

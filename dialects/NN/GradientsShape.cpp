@@ -29,8 +29,8 @@ Gradients BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
 Gradients ReshapeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   Gradients gradients(getNumOperands());
   if (needed[0])
-    gradients[0] = TensorBuilder(builder, getLoc())
-                       .reshape(resultGradients[0], TensorBuilder::shapeOf(getOperand()));
+    gradients[0] =
+        TensorBuilder(builder, getLoc()).reshape(resultGradients[0], TensorBuilder::shapeOf(getOperand()));
   return gradients;
 }
 
@@ -44,8 +44,8 @@ Gradients TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
   return {TensorBuilder(builder, getLoc()).transpose(resultGradients[0], inverse)};
 }
 
-// d x[starts + i strides] = g[i], zeros elsewhere: a pad with stride - 1 zeros between neighbours; a dimension read
-// backwards is turned round first.
+// d x[starts + i strides] = g[i], zeros elsewhere: a pad with stride - 1 zeros between neighbours. A dimension
+// read backwards is turned round first.
 Gradients SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   if (!needed[0])
     return {Value()};
@@ -96,8 +96,9 @@ Gradients ConcatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients
       if (b.typeOf(operand).getNumElements() == 0)
         gradients[i] = b.zerosLike(operand);
       else
-        gradients[i] = SliceOp::create(builder, getLoc(), operand.getType(), resultGradients[0],
-                                       builder.getDenseI64ArrayAttr(starts), builder.getDenseI64ArrayAttr(strides));
+        gradients[i] =
+            SliceOp::create(builder, getLoc(), operand.getType(), resultGradients[0],
+                            builder.getDenseI64ArrayAttr(starts), builder.getDenseI64ArrayAttr(strides));
     }
     starts[getAxis()] += b.shapeOf(operand)[getAxis()];
   }
@@ -108,8 +109,8 @@ Gradients ConcatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients
 Gradients GatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   Gradients gradients(2);
   if (needed[0])
-    gradients[0] = ScatterAddOp::create(builder, getLoc(), getData().getType(), resultGradients[0], getIndices(),
-                                        getAxis());
+    gradients[0] = ScatterAddOp::create(builder, getLoc(), getData().getType(), resultGradients[0],
+                                        getIndices(), getAxis());
   return gradients;
 }
 
@@ -117,7 +118,7 @@ Gradients GatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients
 Gradients ScatterAddOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   Gradients gradients(2);
   if (needed[0])
-    gradients[0] = GatherOp::create(builder, getLoc(), getUpdates().getType(), resultGradients[0], getIndices(),
-                                    getAxis());
+    gradients[0] = GatherOp::create(builder, getLoc(), getUpdates().getType(), resultGradients[0],
+                                    getIndices(), getAxis());
   return gradients;
 }

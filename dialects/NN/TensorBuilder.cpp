@@ -29,7 +29,8 @@ Value TensorBuilder::iota(ArrayRef<int64_t> shape, Type element, int64_t axis) {
 }
 
 Value TensorBuilder::compare(ComparePredicate predicate, Value x, Value y) {
-  return CompareOp::create(builder, loc, RankedTensorType::get(shapeOf(x), builder.getI1Type()), predicate, x, y);
+  return CompareOp::create(builder, loc, RankedTensorType::get(shapeOf(x), builder.getI1Type()), predicate, x,
+                           y);
 }
 
 Value TensorBuilder::select(Value condition, Value onTrue, Value onFalse) {

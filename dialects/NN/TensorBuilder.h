@@ -10,8 +10,8 @@
 
 namespace zero::nn {
 
-/// Builds nn ops at one location. All shapes are static. What would change nothing (a cast to the same type, a
-/// broadcast or reshape to the same shape, a sum over no axes) builds nothing.
+/// Builds nn ops at one location. All shapes are static. What would change nothing (a cast to the same type,
+/// a broadcast or reshape to the same shape, a sum over no axes) builds nothing.
 class TensorBuilder {
 public:
   TensorBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
@@ -29,12 +29,10 @@ public:
   mlir::Value zerosLike(mlir::Value like) { return splat(typeOf(like), 0.0); }
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element, int64_t axis);
 
-  template <typename OpTy>
-  mlir::Value unary(mlir::Value x) {
+  template <typename OpTy> mlir::Value unary(mlir::Value x) {
     return OpTy::create(builder, loc, x.getType(), x);
   }
-  template <typename OpTy>
-  mlir::Value binary(mlir::Value x, mlir::Value y) {
+  template <typename OpTy> mlir::Value binary(mlir::Value x, mlir::Value y) {
     return OpTy::create(builder, loc, x.getType(), x, y);
   }
   mlir::Value neg(mlir::Value x) { return unary<NegOp>(x); }
@@ -59,7 +57,9 @@ public:
 
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
   /// A 0-d tensor repeated over `shape`.
-  mlir::Value broadcastScalar(mlir::Value x, llvm::ArrayRef<int64_t> shape) { return broadcast(x, {}, shape); }
+  mlir::Value broadcastScalar(mlir::Value x, llvm::ArrayRef<int64_t> shape) {
+    return broadcast(x, {}, shape);
+  }
   /// Undoes the shape change of reduce(_, _, axes): repeats along `axes` up to `shape`.
   mlir::Value broadcastAlong(mlir::Value x, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> shape);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);

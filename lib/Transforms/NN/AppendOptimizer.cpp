@@ -2,10 +2,11 @@
 //
 //   func.func @micro(.., %w {parameter "w"}) -> (f32 {loss_sum}, i64 {label_count}, w's type {gradient "w"})
 // gains
-//   func.func @update(%w {parameter "w"}, %g {gradient "w"}, %m {exp_avg "w"}, %v {exp_avg_sq "w"}, %sum {loss_sum},
-//                     %count {label_count}, %lr {learning_rate}, %c1 {bias_correction1}, %c2 {bias_correction2})
+//   func.func @update(%w {parameter "w"}, %g {gradient "w"}, %m {exp_avg "w"}, %v {exp_avg_sq "w"},
+//                     %sum {loss_sum}, %count {label_count}, %lr {learning_rate}, %c1 {bias_correction1},
+//                     %c2 {bias_correction2})
 //       -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm) {
-//     %factor = (loss-divisor x positions) / float(%count)      // turns static means into means over counted labels
+//     %factor = (loss-divisor x positions) / float(%count)   // from static means to means over counted labels
 //     %norm = nn.mul (nn.global_norm %g), %factor
 //     %loss = nn.mul %sum, %factor
 //     %scale = nn.mul %factor, min(1, gradient-clipping / (%norm + 1e-6))
@@ -15,9 +16,9 @@
 // Test: test/Transforms/NN/append-optimizer.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/NN/Passes.h"
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
 using namespace zero::nn;
@@ -31,7 +32,8 @@ namespace {
 /// The signature of @update while it grows: arguments of the entry block with their roles.
 class UpdateFunction {
 public:
-  UpdateFunction(func::FuncOp micro) : function(func::FuncOp::create(micro.getLoc(), "update", emptyType(micro))) {
+  UpdateFunction(func::FuncOp micro)
+      : function(func::FuncOp::create(micro.getLoc(), "update", emptyType(micro))) {
     body = function.addEntryBlock();
   }
 
@@ -93,12 +95,14 @@ private:
   LogicalResult checkOptions() {
     ModuleOp module = getOperation();
     if (optimizer != "adamw" && optimizer != "adam" && optimizer != "sgd")
-      return module.emitError() << "unknown optimizer '" << optimizer.getValue() << "'; expected adamw, adam or sgd";
+      return module.emitError() << "unknown optimizer '" << optimizer.getValue()
+                                << "'; expected adamw, adam or sgd";
     if (nesterov && (optimizer != "sgd" || momentum == 0.0))
       return module.emitError() << "nesterov needs the optimizer sgd with momentum; got " << optimizer
                                 << " with momentum " << llvm::formatv("{0}", double(momentum)).str();
     if (gradientClipping < 0.0)
-      return module.emitError() << "gradient-clipping is " << llvm::formatv("{0}", double(gradientClipping)).str()
+      return module.emitError() << "gradient-clipping is "
+                                << llvm::formatv("{0}", double(gradientClipping)).str()
                                 << ", expected 0 (off) or more";
     if (lossDivisor < 1)
       return module.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
@@ -130,8 +134,9 @@ private:
       return micro.emitError() << "@micro has no result with the role "
                                << (signature.lossType ? "label_count" : "loss_sum");
     if (signature.positions < 1)
-      return micro.emitError("label_count of @micro is not the result of a loss op with positions; run this pass before "
-                             "nn-decompose-composites");
+      return micro.emitError(
+          "label_count of @micro is not the result of a loss op with positions; run this pass before "
+          "nn-decompose-composites");
     for (BlockArgument argument : micro.getArguments()) {
       auto role = micro.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName);
       if (!role || role.getKind() != RoleKind::Parameter)
@@ -158,11 +163,13 @@ private:
     auto stateArguments = [&](RoleKind kind) {
       SmallVector<Value> values;
       for (const TrainedParameter &parameter : signature.parameters)
-        values.push_back(update.argument(kind, parameter.name, parameter.value.getType(), parameter.value.getLoc()));
+        values.push_back(
+            update.argument(kind, parameter.name, parameter.value.getType(), parameter.value.getLoc()));
       return values;
     };
     OpBuilder builder = OpBuilder::atBlockEnd(update.body);
-    SmallVector<Value> parameters = stateArguments(RoleKind::Parameter), gradients = stateArguments(RoleKind::Gradient);
+    SmallVector<Value> parameters = stateArguments(RoleKind::Parameter),
+                       gradients = stateArguments(RoleKind::Gradient);
     SmallVector<Value> first, second;
     if (isAdam) {
       first = stateArguments(RoleKind::ExpAvg);
@@ -173,11 +180,14 @@ private:
     Type scalar = signature.lossType;
     Value lossSum = update.argument(RoleKind::LossSum, "", scalar, loc);
     Value count = update.argument(RoleKind::LabelCount, "", signature.countType, loc);
-    Value rate = update.argument(RoleKind::LearningRate, "", scalar, loc, builder.getF64FloatAttr(learningRate));
+    Value rate =
+        update.argument(RoleKind::LearningRate, "", scalar, loc, builder.getF64FloatAttr(learningRate));
     Value correction1, correction2;
     if (isAdam) {
-      correction1 = update.argument(RoleKind::BiasCorrection1, "", scalar, loc, builder.getF64FloatAttr(beta1));
-      correction2 = update.argument(RoleKind::BiasCorrection2, "", scalar, loc, builder.getF64FloatAttr(beta2));
+      correction1 =
+          update.argument(RoleKind::BiasCorrection1, "", scalar, loc, builder.getF64FloatAttr(beta1));
+      correction2 =
+          update.argument(RoleKind::BiasCorrection2, "", scalar, loc, builder.getF64FloatAttr(beta2));
     }
 
     TensorBuilder b(builder, loc);
@@ -197,16 +207,16 @@ private:
       Type type = parameter.value.getType();
       Location at = parameter.value.getLoc();
       if (isAdam) {
-        auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i], first[i],
-                                 second[i], scale, rate, correction1, correction2, f64(beta1), f64(beta2), f64(epsilon),
-                                 f64(weightDecay), unit(optimizer == "adamw"));
+        auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i],
+                                 first[i], second[i], scale, rate, correction1, correction2, f64(beta1),
+                                 f64(beta2), f64(epsilon), f64(weightDecay), unit(optimizer == "adamw"));
         newFirst.push_back(op.getNewExpAvg());
         newSecond.push_back(op.getNewExpAvgSq());
         newParameters.push_back(op.getNewParameter());
       } else {
         auto op = SgdOp::create(builder, at, type, hasMomentum ? type : Type(), parameters[i], gradients[i],
-                                hasMomentum ? first[i] : Value(), scale, rate, f64(momentum), f64(weightDecay),
-                                unit(nesterov));
+                                hasMomentum ? first[i] : Value(), scale, rate, f64(momentum),
+                                f64(weightDecay), unit(nesterov));
         newParameters.push_back(op.getNewParameter());
         if (hasMomentum)
           newFirst.push_back(op.getNewMomentumBuffer());

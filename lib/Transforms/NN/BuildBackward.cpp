@@ -2,13 +2,15 @@
 //
 // Reverse-mode differentiation of @forward by the gradient rules that stand with the ops.
 //
-//   func.func @forward(%x {input "x"}, %y {label "y"}, %w {parameter "w"}) -> (f32 {loss_sum}, i64 {label_count}) {
+//   func.func @forward(%x {input "x"}, %y {label "y"}, %w {parameter "w"})
+//       -> (f32 {loss_sum}, i64 {label_count}) {
 //     %z = nn.matmul %x, %w
 //     %sum, %count, %lse = nn.cross_entropy %z, %y
 //     return %sum, %count
 //   }
 // becomes
-//   func.func @micro(%x, %y, %w) -> (f32 {loss_sum}, i64 {label_count}, w's type {gradient "w"}) {
+//   func.func @micro(%x, %y, %w)
+//       -> (f32 {loss_sum}, i64 {label_count}, w's type {gradient "w"}) {
 //     %z = nn.matmul %x, %w
 //     %sum, %count, %lse = nn.cross_entropy %z, %y
 //     %seed = nn.constant dense<1 / (loss-divisor x positions)>
@@ -20,9 +22,9 @@
 // Test: test/Transforms/NN/build-backward.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/NN/Passes.h"
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
 using namespace zero::nn;
@@ -42,7 +44,8 @@ bool isFloat(Value value) {
 class Differentiation {
 public:
   Differentiation(func::FuncOp function, int64_t lossDivisor)
-      : function(function), lossDivisor(lossDivisor), end(cast<func::ReturnOp>(function.front().getTerminator())) {}
+      : function(function), lossDivisor(lossDivisor),
+        end(cast<func::ReturnOp>(function.front().getTerminator())) {}
 
   LogicalResult run() {
     if (failed(findParameters()) || failed(findLoss()) || failed(checkPath()))
@@ -71,8 +74,9 @@ private:
       if (!role || role.getKind() != RoleKind::Parameter)
         continue;
       if (!isFloat(argument))
-        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' has type " << argument.getType()
-                                            << ", which has no gradient; expected a tensor of floats";
+        return emitError(argument.getLoc())
+               << "parameter '" << role.getName() << "' has type " << argument.getType()
+               << ", which has no gradient; expected a tensor of floats";
       parameters.push_back(argument);
       source[argument] = role.getName();
     }
@@ -93,10 +97,12 @@ private:
         return function.emitError() << "result #" << i << " of @forward is neither loss_sum nor label_count";
     }
     if (!sum || !count)
-      return function.emitError() << "@forward has no result with the role " << (sum ? "label_count" : "loss_sum");
+      return function.emitError() << "@forward has no result with the role "
+                                  << (sum ? "label_count" : "loss_sum");
     lossResult = *sum;
     countResult = *count;
-    auto sumValue = dyn_cast<OpResult>(end.getOperand(*sum)), countValue = dyn_cast<OpResult>(end.getOperand(*count));
+    auto sumValue = dyn_cast<OpResult>(end.getOperand(*sum)),
+         countValue = dyn_cast<OpResult>(end.getOperand(*count));
     loss = sumValue ? dyn_cast<LossOpInterface>(sumValue.getOwner()) : LossOpInterface();
     if (!loss || sumValue.getResultNumber() != 0 || !countValue || countValue.getOwner() != loss ||
         countValue.getResultNumber() != 1)
@@ -111,7 +117,8 @@ private:
   }
 
   LogicalResult dynamicShape(Operation *op, Type type) {
-    return op->emitError() << "has the type " << type << " whose shape is not static; run nn-bind-batch first";
+    return op->emitError() << "has the type " << type
+                           << " whose shape is not static; run nn-bind-batch first";
   }
 
   /// Finds the ops between a parameter and the loss and reports all that cannot be differentiated.
@@ -128,7 +135,8 @@ private:
     DenseSet<Value> reaching{end.getOperand(lossResult)};
     SmallVector<Operation *> path, blocked;
     for (Operation &op : llvm::reverse(function.front().without_terminator())) {
-      if (!llvm::any_of(op.getResults(), [&](Value result) { return reaching.contains(result) && source.contains(result); }))
+      if (!llvm::any_of(op.getResults(),
+                        [&](Value result) { return reaching.contains(result) && source.contains(result); }))
         continue;
       path.push_back(&op);
       if (!isa<DifferentiableOpInterface>(op))
@@ -168,8 +176,8 @@ private:
       if (!needed[i])
         continue;
       if (!gradient)
-        return op->emitOpError() << "has no gradient for its operand #" << i << ", which depends on parameter '"
-                                 << source[operand] << "'";
+        return op->emitOpError() << "has no gradient for its operand #" << i
+                                 << ", which depends on parameter '" << source[operand] << "'";
       Value &sum = gradients[operand];
       sum = sum ? TensorBuilder(builder, op->getLoc()).add(sum, gradient) : gradient;
     }
@@ -193,7 +201,8 @@ private:
       names.push_back(name);
     }
     if (!unreached.empty()) {
-      InFlightDiagnostic warning = function.emitWarning("no gradient reaches, so zeros are their gradients: ");
+      InFlightDiagnostic warning =
+          function.emitWarning("no gradient reaches, so zeros are their gradients: ");
       llvm::interleaveComma(unreached, warning, [&](StringRef name) { warning << "'" << name << "'"; });
     }
     func::ReturnOp::create(builder, end.getLoc(), results);
@@ -220,7 +229,8 @@ private:
     unsigned index = cast<BlockArgument>(labels).getArgNumber();
     int64_t classes = crossEntropy.getLogits().getType().getShape().back();
     function.setArgAttr(index, kLimitAttrName, builder.getI64IntegerAttr(classes));
-    function.setArgAttr(index, kIgnoreIndexAttrName, builder.getI64IntegerAttr(crossEntropy.getIgnoreIndex()));
+    function.setArgAttr(index, kIgnoreIndexAttrName,
+                        builder.getI64IntegerAttr(crossEntropy.getIgnoreIndex()));
   }
 
   func::FuncOp function;
@@ -251,12 +261,14 @@ private:
     if (!function)
       return module.emitError("module has no function @forward to differentiate");
     if (Operation *micro = module.lookupSymbol("micro")) {
-      InFlightDiagnostic error = function.emitError("module has @forward and @micro; it is differentiated already");
+      InFlightDiagnostic error =
+          function.emitError("module has @forward and @micro; it is differentiated already");
       error.attachNote(micro->getLoc()) << "@micro is here";
       return error;
     }
     if (!function.getBody().hasOneBlock())
-      return function.emitError() << "@forward has " << function.getBody().getBlocks().size() << " blocks, expected 1";
+      return function.emitError() << "@forward has " << function.getBody().getBlocks().size()
+                                  << " blocks, expected 1";
     if (lossDivisor < 1)
       return function.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
     return success();

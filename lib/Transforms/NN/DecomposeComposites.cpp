@@ -9,8 +9,8 @@
 // Test: test/Transforms/NN/decompose-composites.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/NN/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
 using namespace zero::nn;
@@ -49,7 +49,8 @@ private:
   LogicalResult decompose(DecomposableOpInterface op) {
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
       if (!cast<ShapedType>(type).hasStaticShape())
-        return op->emitError() << "has the type " << type << " whose shape is not static; run nn-bind-batch first";
+        return op->emitError() << "has the type " << type
+                               << " whose shape is not static; run nn-bind-batch first";
     Operation *before = op->getPrevNode();
     OpBuilder builder(op);
     FailureOr<SmallVector<Value>> values = op.decompose(builder);

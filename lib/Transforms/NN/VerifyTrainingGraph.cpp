@@ -5,12 +5,13 @@
 //   func.func @micro(.., %w {parameter "w"}) -> (loss_sum, label_count, gradient "w")
 //   func.func @update(%w {parameter "w"}, %g {gradient "w"}, ..) -> (parameter "w", .., loss, grad_norm) {
 //     %p, .. = nn.adam %w, %g, ..
-// passes; a parameter without a gradient of its type, or without an update from itself and its gradient, does not.
+// passes; a parameter without a gradient of its type, or without an update from itself and its gradient, does
+// not.
 // Test: test/Transforms/NN/verify-training-graph.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/NN/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
 using namespace zero::nn;
@@ -54,7 +55,8 @@ private:
     if (!function)
       getOperation().emitError() << "module has no function @" << name << "; run " << pass;
     else if (!function.getBody().hasOneBlock()) {
-      function.emitError() << "@" << name << " has " << function.getBody().getBlocks().size() << " blocks, expected 1";
+      function.emitError() << "@" << name << " has " << function.getBody().getBlocks().size()
+                           << " blocks, expected 1";
       return {};
     }
     return function;
@@ -63,12 +65,14 @@ private:
   LogicalResult checkOps(func::FuncOp function) {
     WalkResult result = function.getBody().walk([&](Operation *op) {
       if (!isa<NNDialect>(op->getDialect()) && !isa<func::ReturnOp>(op)) {
-        op->emitOpError() << "does not belong in @" << function.getName() << ": phase backward holds nn ops only";
+        op->emitOpError() << "does not belong in @" << function.getName()
+                          << ": phase backward holds nn ops only";
         return WalkResult::interrupt();
       }
       for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
         if (!cast<ShapedType>(type).hasStaticShape()) {
-          op->emitError() << "has the type " << type << " whose shape is not static; nn-bind-batch should have bound it";
+          op->emitError() << "has the type " << type
+                          << " whose shape is not static; nn-bind-batch should have bound it";
           return WalkResult::interrupt();
         }
       return WalkResult::advance();
@@ -88,14 +92,14 @@ private:
     StringRef name = function.getName();
     for (BlockArgument argument : function.getArguments()) {
       unsigned i = argument.getArgNumber();
-      if (failed(insert(arguments, function.getArgAttrOfType<RoleAttr>(i, kRoleAttrName), argument, argument.getLoc(),
-                        "argument #" + Twine(i) + " of @" + name)))
+      if (failed(insert(arguments, function.getArgAttrOfType<RoleAttr>(i, kRoleAttrName), argument,
+                        argument.getLoc(), "argument #" + Twine(i) + " of @" + name)))
         return failure();
     }
     Operation *end = function.front().getTerminator();
     for (auto [i, value] : llvm::enumerate(end->getOperands()))
-      if (failed(insert(results, function.getResultAttrOfType<RoleAttr>(i, kRoleAttrName), value, function.getLoc(),
-                        "result #" + Twine(i) + " of @" + name)))
+      if (failed(insert(results, function.getResultAttrOfType<RoleAttr>(i, kRoleAttrName), value,
+                        function.getLoc(), "result #" + Twine(i) + " of @" + name)))
         return failure();
     return success();
   }
@@ -105,8 +109,8 @@ private:
   LogicalResult requireResult(func::FuncOp function, const States &results, RoleKind kind, StringRef pass) {
     if (results.contains(role(kind)))
       return success();
-    return function.emitError() << "@" << function.getName() << " returns no " << stringifyRoleKind(kind) << "; "
-                                << pass << " should have added it";
+    return function.emitError() << "@" << function.getName() << " returns no " << stringifyRoleKind(kind)
+                                << "; " << pass << " should have added it";
   }
 
   LogicalResult checkMicro(func::FuncOp micro) {
@@ -116,19 +120,21 @@ private:
       return failure();
     for (auto &[key, state] : microArguments) {
       RoleKind kind = key.getKind();
-      if (kind != RoleKind::Input && kind != RoleKind::Label && kind != RoleKind::Parameter && kind != RoleKind::Frozen)
+      if (kind != RoleKind::Input && kind != RoleKind::Label && kind != RoleKind::Parameter &&
+          kind != RoleKind::Frozen)
         return emitError(state.value.getLoc())
-               << "@micro takes " << spell(key) << ", expected inputs, labels, parameters and frozen weights only";
+               << "@micro takes " << spell(key)
+               << ", expected inputs, labels, parameters and frozen weights only";
       if (kind != RoleKind::Parameter)
         continue;
       auto gradient = microResults.find(role(RoleKind::Gradient, key.getName()));
       if (gradient == microResults.end())
-        return emitError(state.value.getLoc())
-               << "parameter '" << key.getName() << "' has no gradient; nn-build-backward should have built it";
+        return emitError(state.value.getLoc()) << "parameter '" << key.getName()
+                                               << "' has no gradient; nn-build-backward should have built it";
       if (gradient->second.type != state.type)
         return emitError(state.value.getLoc())
-               << "parameter '" << key.getName() << "' has type " << state.type << " but its gradient has type "
-               << gradient->second.type;
+               << "parameter '" << key.getName() << "' has type " << state.type
+               << " but its gradient has type " << gradient->second.type;
     }
     for (auto &[key, state] : microResults) {
       RoleKind kind = key.getKind();
@@ -153,10 +159,11 @@ private:
           {RoleKind::Parameter, RoleKind::Gradient, RoleKind::LossSum, RoleKind::LabelCount}, key.getKind());
       auto found = origin.find(key);
       if (fromMicro && found == origin.end())
-        return emitError(state.value.getLoc()) << "@update takes " << spell(key) << ", which @micro does not have";
+        return emitError(state.value.getLoc())
+               << "@update takes " << spell(key) << ", which @micro does not have";
       if (fromMicro && found->second.type != state.type)
-        return emitError(state.value.getLoc()) << spell(key) << " has type " << state.type << " in @update and "
-                                               << found->second.type << " in @micro";
+        return emitError(state.value.getLoc()) << spell(key) << " has type " << state.type
+                                               << " in @update and " << found->second.type << " in @micro";
     }
     for (auto &[key, state] : results) {
       if (key.getKind() == RoleKind::Loss || key.getKind() == RoleKind::GradNorm)
@@ -169,14 +176,15 @@ private:
                                   << " and returns it as " << state.type;
     }
     for (auto &[key, state] : microArguments)
-      if (key.getKind() == RoleKind::Parameter && failed(checkUpdated(update, key, state, arguments, results)))
+      if (key.getKind() == RoleKind::Parameter &&
+          failed(checkUpdated(update, key, state, arguments, results)))
         return failure();
     return success();
   }
 
   /// The parameter that @update returns is an optimizer op's, made from that parameter and its own gradient.
-  LogicalResult checkUpdated(func::FuncOp update, RoleAttr parameter, const State &state, const States &arguments,
-                             const States &results) {
+  LogicalResult checkUpdated(func::FuncOp update, RoleAttr parameter, const State &state,
+                             const States &arguments, const States &results) {
     StringRef name = parameter.getName();
     auto result = results.find(parameter);
     if (result == results.end())
@@ -184,7 +192,8 @@ private:
              << "parameter '" << name << "' has no update; nn-append-optimizer should have built it";
     Operation *op = result->second.value.getDefiningOp();
     if (!op || !isa<AdamOp, SgdOp>(op) || result->second.value != op->getResult(0))
-      return update.emitError() << "new parameter '" << name << "' is not the first result of an optimizer op";
+      return update.emitError() << "new parameter '" << name
+                                << "' is not the first result of an optimizer op";
     auto operandIs = [&](unsigned i, RoleAttr wanted) {
       auto found = arguments.find(wanted);
       return found != arguments.end() && found->second.value == op->getOperand(i);

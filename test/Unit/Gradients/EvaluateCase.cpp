@@ -1,9 +1,9 @@
 //===- EvaluateCase.cpp - One piece of nn IR, its data, its values --------===//
 #include "EvaluateCase.h"
-#include "zero/Transforms/NN/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "zero/Transforms/NN/Passes.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

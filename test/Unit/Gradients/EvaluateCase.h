@@ -2,9 +2,9 @@
 #ifndef ZERO_TEST_UNIT_GRADIENTS_EVALUATECASE_H
 #define ZERO_TEST_UNIT_GRADIENTS_EVALUATECASE_H
 
-#include "zero/Reference/Interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "zero/Reference/Interpreter.h"
 #include <memory>
 #include <random>
 #include <string>

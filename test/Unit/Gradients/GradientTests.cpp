@@ -1,7 +1,7 @@
 //===- GradientTests.cpp - Every gradient against finite differences ------===//
 //
-// loss = sum over the case's results of their elements times fixed random weights; nn-build-backward differentiates it
-// and the reference interpreter evaluates both. Central differences in float64, step 1e-5.
+// loss = sum over the case's results of their elements times fixed random weights; nn-build-backward
+// differentiates it and the reference interpreter evaluates both. Central differences in float64, step 1e-5.
 //
 //===----------------------------------------------------------------------===//
 #include "EvaluateCase.h"
@@ -44,16 +44,18 @@ std::string forwardText(const Case &test) {
       axes.push_back(std::to_string(axis));
     std::string sum = "%weighted" + k;
     if (rank != 0) {
-      body += "%sum" + k + " = nn.reduce sum %weighted" + k + " axes [" + joined(axes) + "] : " + result.type +
-              " to tensor<f64>\n";
+      body += "%sum" + k + " = nn.reduce sum %weighted" + k + " axes [" + joined(axes) +
+              "] : " + result.type + " to tensor<f64>\n";
       sum = "%sum" + k;
     }
     body += "%total" + next + " = nn.add %total" + k + ", " + sum + " : tensor<f64>\n";
   }
   return "func.func @forward(" + joined(arguments) +
-         ") -> (tensor<f64> {nn.role = #nn.role<loss_sum \"\">}, tensor<i64> {nn.role = #nn.role<label_count \"\">}) {\n" +
+         ") -> (tensor<f64> {nn.role = #nn.role<loss_sum \"\">}, tensor<i64> {nn.role = #nn.role<label_count "
+         "\"\">}) {\n" +
          body + "%loss, %positions = nn.output_loss %total" + std::to_string(test.results.size()) +
-         " : tensor<f64> -> tensor<f64>, tensor<i64>\nreturn %loss, %positions : tensor<f64>, tensor<i64>\n}\n";
+         " : tensor<f64> -> tensor<f64>, tensor<i64>\nreturn %loss, %positions : tensor<f64>, "
+         "tensor<i64>\n}\n";
 }
 
 class Gradient : public testing::TestWithParam<Case> {};
@@ -98,15 +100,21 @@ std::vector<Case> unaryCases() {
   };
   std::vector<Case> cases;
   for (Op op : {Op{"neg", -1, 1}, Op{"abs", -1, 1}, Op{"exp", -1, 1}, Op{"log", 0.5, 2}, Op{"sqrt", 0.5, 2},
-                Op{"rsqrt", 0.5, 2}, Op{"reciprocal", 0.5, 2}, Op{"tanh", -2, 2}, Op{"sigmoid", -3, 3}, Op{"erf", -2, 2},
-                Op{"sin", -3, 3}, Op{"cos", -3, 3}, Op{"relu", -1, 1}, Op{"gelu none", -3, 3}, Op{"gelu tanh", -3, 3}})
+                Op{"rsqrt", 0.5, 2}, Op{"reciprocal", 0.5, 2}, Op{"tanh", -2, 2}, Op{"sigmoid", -3, 3},
+                Op{"erf", -2, 2}, Op{"sin", -3, 3}, Op{"cos", -3, 3}, Op{"relu", -1, 1},
+                Op{"gelu none", -3, 3}, Op{"gelu tanh", -3, 3}})
     for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {1}, {0, 4}, {}}) {
       std::string name = op.name;
       std::replace(name.begin(), name.end(), ' ', '_');
       for (int64_t size : shape)
         name += "_" + std::to_string(size);
-      cases.push_back({name, {{"x", f64(shape)}}, {}, "%y = nn." + std::string(op.name) + " %x : " + f64(shape),
-                       {{"y", f64(shape)}}, op.low, op.high});
+      cases.push_back({name,
+                       {{"x", f64(shape)}},
+                       {},
+                       "%y = nn." + std::string(op.name) + " %x : " + f64(shape),
+                       {{"y", f64(shape)}},
+                       op.low,
+                       op.high});
     }
   return cases;
 }
@@ -115,23 +123,57 @@ std::vector<Case> binaryCases() {
   std::vector<Case> cases;
   for (std::string op : {"add", "sub", "mul", "div", "max", "min", "pow"})
     for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {}, {3, 0}}) {
-      std::string type = f64(shape), name = op + "_" + (shape.empty() ? "scalar" : shape[1] ? "matrix" : "empty");
-      cases.push_back({name, {{"x", type}, {"y", type}}, {}, "%z = nn." + op + " %x, %y : " + type, {{"z", type}}, 0.5, 2});
-      cases.push_back({name + "_same", {{"x", type}}, {}, "%z = nn." + op + " %x, %x : " + type, {{"z", type}}, 0.5, 2});
-      cases.push_back({name + "_left", {{"x", type}}, {{"y", type}}, "%z = nn." + op + " %x, %y : " + type, {{"z", type}}, 0.5, 2});
-      cases.push_back({name + "_right", {{"y", type}}, {{"x", type}}, "%z = nn." + op + " %x, %y : " + type, {{"z", type}}, 0.5, 2});
+      std::string type = f64(shape), name = op + "_" +
+                                            (shape.empty() ? "scalar"
+                                             : shape[1]    ? "matrix"
+                                                           : "empty");
+      cases.push_back({name,
+                       {{"x", type}, {"y", type}},
+                       {},
+                       "%z = nn." + op + " %x, %y : " + type,
+                       {{"z", type}},
+                       0.5,
+                       2});
+      cases.push_back(
+          {name + "_same", {{"x", type}}, {}, "%z = nn." + op + " %x, %x : " + type, {{"z", type}}, 0.5, 2});
+      cases.push_back({name + "_left",
+                       {{"x", type}},
+                       {{"y", type}},
+                       "%z = nn." + op + " %x, %y : " + type,
+                       {{"z", type}},
+                       0.5,
+                       2});
+      cases.push_back({name + "_right",
+                       {{"y", type}},
+                       {{"x", type}},
+                       "%z = nn." + op + " %x, %y : " + type,
+                       {{"z", type}},
+                       0.5,
+                       2});
     }
   for (std::string exponent : {"2.0", "3.0", "0.5", "-1.5", "1.0", "0.0"})
-    cases.push_back({"pow_constant_" + std::to_string(cases.size()), {{"x", kMatrix}}, {},
-                     "%c = nn.constant dense<" + exponent + "> : " + kMatrix + "\n%z = nn.pow %x, %c : " + kMatrix,
-                     {{"z", kMatrix}}, 0.5, 2});
-  cases.push_back({"cast", {{"x", kMatrix}}, {}, "%z = nn.cast %x : " + kMatrix + " to " + kMatrix, {{"z", kMatrix}}});
-  cases.push_back({"select", {{"x", kMatrix}, {"y", kMatrix}}, {{"c", "tensor<2x3xi1>", {1, 0, 0, 1, 1, 0}}},
-                   "%z = nn.select %c, %x, %y : tensor<2x3xi1>, " + kMatrix, {{"z", kMatrix}}});
-  cases.push_back({"select_compare", {{"x", kMatrix}}, {},
-                   "%zero = nn.constant dense<0.0> : " + kMatrix + "\n%c = nn.compare gt %x, %zero : " + kMatrix +
-                       " -> tensor<2x3xi1>\n%s = nn.mul %x, %x : " + kMatrix +
-                       "\n%z = nn.select %c, %x, %s : tensor<2x3xi1>, " + kMatrix, {{"z", kMatrix}}});
+    cases.push_back(
+        {"pow_constant_" + std::to_string(cases.size()),
+         {{"x", kMatrix}},
+         {},
+         "%c = nn.constant dense<" + exponent + "> : " + kMatrix + "\n%z = nn.pow %x, %c : " + kMatrix,
+         {{"z", kMatrix}},
+         0.5,
+         2});
+  cases.push_back(
+      {"cast", {{"x", kMatrix}}, {}, "%z = nn.cast %x : " + kMatrix + " to " + kMatrix, {{"z", kMatrix}}});
+  cases.push_back({"select",
+                   {{"x", kMatrix}, {"y", kMatrix}},
+                   {{"c", "tensor<2x3xi1>", {1, 0, 0, 1, 1, 0}}},
+                   "%z = nn.select %c, %x, %y : tensor<2x3xi1>, " + kMatrix,
+                   {{"z", kMatrix}}});
+  cases.push_back({"select_compare",
+                   {{"x", kMatrix}},
+                   {},
+                   "%zero = nn.constant dense<0.0> : " + kMatrix + "\n%c = nn.compare gt %x, %zero : " +
+                       kMatrix + " -> tensor<2x3xi1>\n%s = nn.mul %x, %x : " + kMatrix +
+                       "\n%z = nn.select %c, %x, %s : tensor<2x3xi1>, " + kMatrix,
+                   {{"z", kMatrix}}});
   return cases;
 }
 
@@ -166,11 +208,19 @@ std::vector<Case> shapeCases() {
       one("pad_none", f64({0, 2}), f64({3, 2}), "pad %x low [1, 0] high [2, 0] interior [1, 0]"),
   };
   std::string a = f64({2, 3}), b = f64({2, 4}), none = f64({2, 0});
-  cases.push_back({"concat", {{"a", a}, {"b", b}}, {}, "%y = nn.concat %a, %b axis 1 : " + a + ", " + b + " -> " + f64({2, 7}),
+  cases.push_back({"concat",
+                   {{"a", a}, {"b", b}},
+                   {},
+                   "%y = nn.concat %a, %b axis 1 : " + a + ", " + b + " -> " + f64({2, 7}),
                    {{"y", f64({2, 7})}}});
-  cases.push_back({"concat_same", {{"a", a}}, {}, "%y = nn.concat %a, %a axis 0 : " + a + ", " + a + " -> " + f64({4, 3}),
+  cases.push_back({"concat_same",
+                   {{"a", a}},
+                   {},
+                   "%y = nn.concat %a, %a axis 0 : " + a + ", " + a + " -> " + f64({4, 3}),
                    {{"y", f64({4, 3})}}});
-  cases.push_back({"concat_none", {{"a", a}, {"b", none}, {"c", a}}, {},
+  cases.push_back({"concat_none",
+                   {{"a", a}, {"b", none}, {"c", a}},
+                   {},
                    "%y = nn.concat %a, %b, %c axis 1 : " + a + ", " + none + ", " + a + " -> " + f64({2, 6}),
                    {{"y", f64({2, 6})}}});
   return cases;
@@ -179,13 +229,19 @@ std::vector<Case> shapeCases() {
 std::vector<Case> indexingCases() {
   auto gather = [](std::string name, std::string data, std::string indices, std::vector<int64_t> values,
                    std::string axis, std::string to) {
-    return Case{name, {{"x", data}}, {{"i", indices, values}},
-                "%y = nn.gather %x[%i] axis " + axis + " : " + data + ", " + indices + " -> " + to, {{"y", to}}};
+    return Case{name,
+                {{"x", data}},
+                {{"i", indices, values}},
+                "%y = nn.gather %x[%i] axis " + axis + " : " + data + ", " + indices + " -> " + to,
+                {{"y", to}}};
   };
   auto scatter = [](std::string name, std::string updates, std::string indices, std::vector<int64_t> values,
                     std::string axis, std::string to) {
-    return Case{name, {{"x", updates}}, {{"i", indices, values}},
-                "%y = nn.scatter_add %x[%i] axis " + axis + " : " + updates + ", " + indices + " -> " + to, {{"y", to}}};
+    return Case{name,
+                {{"x", updates}},
+                {{"i", indices, values}},
+                "%y = nn.scatter_add %x[%i] axis " + axis + " : " + updates + ", " + indices + " -> " + to,
+                {{"y", to}}};
   };
   return {
       gather("gather", f64({5, 2}), "tensor<2x2xi64>", {4, 0, 4, 4}, "0", f64({2, 2, 2})),
@@ -208,29 +264,43 @@ std::vector<Case> contractionCases() {
     for (const Axes &axes : {Axes{"last", "[1]", {2, 3}, {2}}, Axes{"first", "[0]", {2, 3}, {3}},
                              Axes{"all", "[0, 1]", {2, 3}, {}}, Axes{"outer", "[0, 2]", {2, 3, 2}, {3}},
                              Axes{"one", "[1]", {2, 1}, {2}}, Axes{"no_rows", "[1]", {0, 3}, {0}}})
-      cases.push_back({"reduce_" + kind + "_" + axes.name, {{"x", f64(axes.from)}}, {},
-                       "%y = nn.reduce " + kind + " %x axes " + axes.axes + " : " + f64(axes.from) + " to " + f64(axes.to),
+      cases.push_back({"reduce_" + kind + "_" + axes.name,
+                       {{"x", f64(axes.from)}},
+                       {},
+                       "%y = nn.reduce " + kind + " %x axes " + axes.axes + " : " + f64(axes.from) + " to " +
+                           f64(axes.to),
                        {{"y", f64(axes.to)}}});
-  cases.push_back({"reduce_sum_of_nothing", {{"x", f64({2, 0})}}, {},
-                   "%y = nn.reduce sum %x axes [1] : " + f64({2, 0}) + " to " + f64({2}), {{"y", f64({2})}}});
+  cases.push_back({"reduce_sum_of_nothing",
+                   {{"x", f64({2, 0})}},
+                   {},
+                   "%y = nn.reduce sum %x axes [1] : " + f64({2, 0}) + " to " + f64({2}),
+                   {{"y", f64({2})}}});
   // Products with one, two and no zeros in a row.
   std::string rows = f64({3, 3});
-  cases.push_back({"reduce_prod_zeros", {{"x", rows}}, {{"keep", "tensor<3x3xi1>", {1, 0, 1, 0, 0, 1, 1, 1, 1}}},
-                   "%zero = nn.constant dense<0.0> : " + rows + "\n%z = nn.select %keep, %x, %zero : tensor<3x3xi1>, " + rows +
+  cases.push_back({"reduce_prod_zeros",
+                   {{"x", rows}},
+                   {{"keep", "tensor<3x3xi1>", {1, 0, 1, 0, 0, 1, 1, 1, 1}}},
+                   "%zero = nn.constant dense<0.0> : " + rows +
+                       "\n%z = nn.select %keep, %x, %zero : tensor<3x3xi1>, " + rows +
                        "\n%s = nn.add %z, %x : " + rows + "\n%d = nn.sub %s, %x : " + rows +
                        "\n%y = nn.reduce prod %d axes [1] : " + rows + " to " + f64({3}),
                    {{"y", f64({3})}}});
   // Two equal extremes share: x and x side by side.
   std::string two = f64({2, 2}), column = f64({2, 1});
   for (std::string kind : {"max", "min"})
-    cases.push_back({"reduce_" + kind + "_equal", {{"x", column}}, {},
-                     "%b = nn.broadcast %x dims [0, 1] : " + column + " to " + two + "\n%y = nn.reduce " + kind +
-                         " %b axes [1] : " + two + " to " + f64({2}),
+    cases.push_back({"reduce_" + kind + "_equal",
+                     {{"x", column}},
+                     {},
+                     "%b = nn.broadcast %x dims [0, 1] : " + column + " to " + two + "\n%y = nn.reduce " +
+                         kind + " %b axes [1] : " + two + " to " + f64({2}),
                      {{"y", f64({2})}}});
   for (std::string flags : {"", " {exclusive}", " {reverse}", " {exclusive, reverse}"})
     for (std::string axis : {"0", "1"})
-      cases.push_back({"cumsum_" + std::to_string(cases.size()), {{"x", kMatrix}}, {},
-                       "%y = nn.cumsum %x axis " + axis + flags + " : " + kMatrix, {{"y", kMatrix}}});
+      cases.push_back({"cumsum_" + std::to_string(cases.size()),
+                       {{"x", kMatrix}},
+                       {},
+                       "%y = nn.cumsum %x axis " + axis + flags + " : " + kMatrix,
+                       {{"y", kMatrix}}});
   for (int lhs : {0, 1})
     for (int rhs : {0, 1}) {
       std::string flags = std::string(lhs ? " transpose_lhs" : "") + (rhs ? " transpose_rhs" : "");
@@ -242,8 +312,11 @@ std::vector<Case> contractionCases() {
           return f64(shape);
         };
         std::string a = lhs ? with(k, m) : with(m, k), b = rhs ? with(n, k) : with(k, n), y = with(m, n);
-        cases.push_back({"matmul_" + name + "_" + std::to_string(lhs) + std::to_string(rhs), {{"a", a}, {"b", b}}, {},
-                         "%y = nn.matmul %a, %b" + flags + " : " + a + ", " + b + " -> " + y, {{"y", y}}});
+        cases.push_back({"matmul_" + name + "_" + std::to_string(lhs) + std::to_string(rhs),
+                         {{"a", a}, {"b", b}},
+                         {},
+                         "%y = nn.matmul %a, %b" + flags + " : " + a + ", " + b + " -> " + y,
+                         {{"y", y}}});
       };
       matmul("plain", {}, 2, 3, 4);
       matmul("batched", {2, 2}, 2, 3, 1);
@@ -252,8 +325,11 @@ std::vector<Case> contractionCases() {
       matmul("no_rows", {}, 0, 2, 3);
     }
   std::string square = f64({3, 3});
-  cases.push_back({"matmul_same", {{"a", square}}, {}, "%y = nn.matmul %a, %a transpose_rhs : " + square + ", " + square +
-                   " -> " + square, {{"y", square}}});
+  cases.push_back({"matmul_same",
+                   {{"a", square}},
+                   {},
+                   "%y = nn.matmul %a, %a transpose_rhs : " + square + ", " + square + " -> " + square,
+                   {{"y", square}}});
   return cases;
 }
 
@@ -262,17 +338,27 @@ std::vector<Case> compositeCases() {
   for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {2, 1, 3}, {1, 1}, {0, 3}})
     for (size_t axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] != 0)
-        cases.push_back({"softmax_" + std::to_string(cases.size()), {{"x", f64(shape)}}, {},
-                         "%y = nn.softmax %x axis " + std::to_string(axis) + " : " + f64(shape), {{"y", f64(shape)}}, -2, 2});
+        cases.push_back({"softmax_" + std::to_string(cases.size()),
+                         {{"x", f64(shape)}},
+                         {},
+                         "%y = nn.softmax %x axis " + std::to_string(axis) + " : " + f64(shape),
+                         {{"y", f64(shape)}},
+                         -2,
+                         2});
   auto layerNorm = [&](std::string name, std::vector<int64_t> rows, std::vector<int64_t> row, bool bias,
                        std::vector<std::string> used) {
     std::vector<int64_t> whole = rows;
     whole.insert(whole.end(), row.begin(), row.end());
     std::string x = f64(whole), s = f64(row), m = f64(rows);
-    Case test{"layer_norm_" + name, {{"x", x}, {"s", s}}, {},
-              "%y, %mean, %rstd = nn.layer_norm %x scale %s " + std::string(bias ? "bias %b " : "") + "epsilon 1.0e-2 : " + x +
-                  ", " + s + (bias ? ", " + s : "") + " -> " + x + ", " + m + ", " + m,
-              {}, 0.5, 2};
+    Case test{"layer_norm_" + name,
+              {{"x", x}, {"s", s}},
+              {},
+              "%y, %mean, %rstd = nn.layer_norm %x scale %s " + std::string(bias ? "bias %b " : "") +
+                  "epsilon 1.0e-2 : " + x + ", " + s + (bias ? ", " + s : "") + " -> " + x + ", " + m + ", " +
+                  m,
+              {},
+              0.5,
+              2};
     if (bias)
       test.parameters.push_back({"b", s});
     for (const std::string &value : used)
@@ -285,7 +371,7 @@ std::vector<Case> compositeCases() {
   layerNorm("no_leading", {}, {4}, true, {"y"});
   layerNorm("all_results", {3}, {4}, true, {"y", "mean", "rstd"});
   layerNorm("statistics", {3}, {4}, false, {"mean", "rstd"});
-  cases.back().parameters.pop_back();  // the scale is no part of the statistics: an input here
+  cases.back().parameters.pop_back(); // the scale is no part of the statistics: an input here
   cases.back().inputs.push_back({"s", f64({4})});
   layerNorm("one", {2}, {1}, true, {"y"});
   layerNorm("no_rows", {0}, {3}, true, {"y"});
@@ -296,20 +382,23 @@ std::vector<Case> compositeCases() {
     std::vector<int64_t> maskShape;
     bool logSumExp;
   };
-  for (const Heads &n :
-       {Heads{"plain", 1, 2, 3, 2, 2, 2, false, false, {}, false}, Heads{"causal", 2, 3, 3, 1, 1, 2, true, false, {}, false},
-        Heads{"causal_longer", 1, 2, 4, 1, 1, 2, true, false, {}, false},
-        Heads{"groups", 1, 2, 2, 4, 2, 2, true, false, {}, false},
-        Heads{"mask", 2, 2, 3, 2, 1, 2, false, true, {1, 2, 2, 3}, false},
-        Heads{"mask_causal", 2, 2, 2, 2, 1, 1, true, true, {2, 1, 2, 2}, false},
-        Heads{"log_sum_exp", 1, 3, 3, 4, 2, 2, true, false, {}, true}, Heads{"one", 1, 1, 1, 1, 1, 1, false, false, {}, false},
-        Heads{"no_batch", 0, 2, 2, 1, 1, 2, false, false, {}, false}}) {
+  for (const Heads &n : {Heads{"plain", 1, 2, 3, 2, 2, 2, false, false, {}, false},
+                         Heads{"causal", 2, 3, 3, 1, 1, 2, true, false, {}, false},
+                         Heads{"causal_longer", 1, 2, 4, 1, 1, 2, true, false, {}, false},
+                         Heads{"groups", 1, 2, 2, 4, 2, 2, true, false, {}, false},
+                         Heads{"mask", 2, 2, 3, 2, 1, 2, false, true, {1, 2, 2, 3}, false},
+                         Heads{"mask_causal", 2, 2, 2, 2, 1, 1, true, true, {2, 1, 2, 2}, false},
+                         Heads{"log_sum_exp", 1, 3, 3, 4, 2, 2, true, false, {}, true},
+                         Heads{"one", 1, 1, 1, 1, 1, 1, false, false, {}, false},
+                         Heads{"no_batch", 0, 2, 2, 1, 1, 2, false, false, {}, false}}) {
     std::string q = f64({n.b, n.t, n.h, n.d}), k = f64({n.b, n.s, n.g, n.d}), lse = f64({n.b, n.h, n.t});
     std::string mask = n.mask ? f64(n.maskShape) : "";
-    Case test{std::string("attention_") + n.name, {{"q", q}, {"k", k}, {"v", k}}, {},
+    Case test{std::string("attention_") + n.name,
+              {{"q", q}, {"k", k}, {"v", k}},
+              {},
               "%y, %lse = nn.attention %q, %k, %v " + std::string(n.mask ? "mask %m " : "") + "scale 7.0e-1" +
-                  (n.causal ? " causal" : "") + " : " + q + ", " + k + ", " + k + (n.mask ? ", " + mask : "") + " -> " + q +
-                  ", " + lse,
+                  (n.causal ? " causal" : "") + " : " + q + ", " + k + ", " + k +
+                  (n.mask ? ", " + mask : "") + " -> " + q + ", " + lse,
               {{"y", q}}};
     if (n.mask)
       test.inputs.push_back({"m", mask});
@@ -318,25 +407,34 @@ std::vector<Case> compositeCases() {
     cases.push_back(test);
   }
   std::string q = f64({1, 2, 2, 2}), lse = f64({1, 2, 2});
-  cases.push_back({"attention_self", {{"x", q}}, {}, "%y, %lse = nn.attention %x, %x, %x scale 1.0 causal : " + q + ", " + q +
-                   ", " + q + " -> " + q + ", " + lse, {{"y", q}}});
+  cases.push_back({"attention_self",
+                   {{"x", q}},
+                   {},
+                   "%y, %lse = nn.attention %x, %x, %x scale 1.0 causal : " + q + ", " + q + ", " + q +
+                       " -> " + q + ", " + lse,
+                   {{"y", q}}});
   return cases;
 }
 
 std::vector<Case> lossCases() {
   std::vector<Case> cases;
-  auto crossEntropy = [&](std::string name, std::vector<int64_t> positions, int64_t classes, std::string label,
-                          std::vector<int64_t> labels, std::string attributes, std::vector<std::string> used) {
+  auto crossEntropy = [&](std::string name, std::vector<int64_t> positions, int64_t classes,
+                          std::string label, std::vector<int64_t> labels, std::string attributes,
+                          std::vector<std::string> used) {
     std::vector<int64_t> whole = positions;
     whole.push_back(classes);
     std::string labelType = "tensor<";
     for (int64_t size : positions)
       labelType += std::to_string(size) + "x";
     labelType += label + ">";
-    Case test{"cross_entropy_" + name, {{"x", f64(whole)}}, {{"l", labelType, labels}},
-              "%loss_sum, %count, %lse = nn.cross_entropy %x, %l" + attributes + " : " + f64(whole) + ", " + labelType +
-                  " -> tensor<f64>, tensor<i64>, " + f64(positions),
-              {}, -2, 2};
+    Case test{"cross_entropy_" + name,
+              {{"x", f64(whole)}},
+              {{"l", labelType, labels}},
+              "%loss_sum, %count, %lse = nn.cross_entropy %x, %l" + attributes + " : " + f64(whole) + ", " +
+                  labelType + " -> tensor<f64>, tensor<i64>, " + f64(positions),
+              {},
+              -2,
+              2};
     for (const std::string &value : used)
       test.results.push_back({value, value == "lse" ? f64(positions) : "tensor<f64>"});
     cases.push_back(test);
@@ -351,19 +449,23 @@ std::vector<Case> lossCases() {
   crossEntropy("no_positions", {0}, 3, "i64", {}, "", {"loss_sum"});
   for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {}, {0, 2}}) {
     std::string type = f64(shape), name = "mse_loss_" + std::to_string(cases.size());
-    std::string body = "%loss_sum, %count = nn.mse_loss %x, %t : " + type + ", " + type + " -> tensor<f64>, tensor<i64>";
+    std::string body =
+        "%loss_sum, %count = nn.mse_loss %x, %t : " + type + ", " + type + " -> tensor<f64>, tensor<i64>";
     cases.push_back({name, {{"x", type}, {"t", type}}, {}, body, {{"loss_sum", "tensor<f64>"}}});
     cases.push_back({name + "_target", {{"t", type}}, {{"x", type}}, body, {{"loss_sum", "tensor<f64>"}}});
   }
-  cases.push_back({"output_loss", {{"x", f64({1, 1})}}, {}, "%l, %n = nn.output_loss %x : " + f64({1, 1}) +
-                   " -> tensor<f64>, tensor<i64>", {{"l", "tensor<f64>"}}});
+  cases.push_back({"output_loss",
+                   {{"x", f64({1, 1})}},
+                   {},
+                   "%l, %n = nn.output_loss %x : " + f64({1, 1}) + " -> tensor<f64>, tensor<i64>",
+                   {{"l", "tensor<f64>"}}});
   return cases;
 }
 
 TEST(GradientCases, HaveEveryDifferentiableOp) {
-  EXPECT_EQ(missingOps<nn::DifferentiableOpInterface>(Evaluator().getContext(),
-                                                      {unaryCases(), binaryCases(), shapeCases(), indexingCases(),
-                                                       contractionCases(), compositeCases(), lossCases()}),
+  EXPECT_EQ(missingOps<nn::DifferentiableOpInterface>(
+                Evaluator().getContext(), {unaryCases(), binaryCases(), shapeCases(), indexingCases(),
+                                           contractionCases(), compositeCases(), lossCases()}),
             "");
 }
 
