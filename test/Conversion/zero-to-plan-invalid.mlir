@@ -1,0 +1,126 @@
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect --zero-to-plan
+
+// expected-error @+1 {{module has no function @update; zero-to-plan takes a module of phase schedule}}
+module {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{argument #0 of @micro has no role}}
+  func.func @micro(%x: tensor<8xf32>) {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{result #0 of @micro has no role}}
+  func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{input 'x' has type 'tensor<?xf32>', neither a static tensor nor a bucket}}
+  func.func @micro(%x: tensor<?xf32> {nn.role = #nn.role<input "x">}) {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+module {
+  func.func @micro(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}) {
+    return
+  }
+  // expected-error @+1 {{parameter 'w' has type 'tensor<4xf32>' in @update but 'tensor<8xf32>' elsewhere}}
+  func.func @update(%w: tensor<4xf32> {nn.role = #nn.role<parameter "w">}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  func.func @micro() {
+    return
+  }
+  // expected-error @+1 {{argument 'learning_rate' of @update has no number in 'nn.data'}}
+  func.func @update(%lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) {
+    return
+  }
+}
+
+// -----
+
+module {
+  func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) {
+    // expected-error @+1 {{no kernel for 'nn.cumsum' on target cpu}}
+    %0 = nn.cumsum %x axis 0 : tensor<8xf32>
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+module {
+  func.func @micro(%x: tensor<8xf64> {nn.role = #nn.role<input "x">}) {
+    // expected-error @+1 {{no kernel for 'nn.group' on target cpu}}
+    %0 = nn.group(%a = %x : tensor<8xf64>) -> (tensor<8xf64>) {
+      %1 = nn.tanh %a : tensor<8xf64>
+      nn.yield %1 : tensor<8xf64>
+    }
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+module {
+  // expected-error @+1 {{@micro has 2 blocks, a section is made of one}}
+  func.func @micro() {
+    "test.br"() [^next] : () -> ()
+  ^next:
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+
+// The rank's own count is read after the sum over ranks, so the sum cannot lie in the state that the executor reads.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  func.func @micro() {
+    return
+  }
+  func.func @update(%c: tensor<i64> {nn.role = #nn.role<label_count "">}) -> (tensor<i64> {nn.role = #nn.role<momentum "own">}) {
+    // expected-error @+1 {{the labels of all ranks are counted elsewhere than in their state: the rank's own count is read later}}
+    %all = zero.control_sum %c on @dp : tensor<i64>
+    return %c : tensor<i64>
+  }
+}
