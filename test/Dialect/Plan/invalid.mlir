@@ -1,0 +1,22 @@
+// RUN: zero-opt %s --split-input-file --verify-diagnostics
+
+plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+// expected-error @+1 {{'plan.buffer' op has a negative size of -1 bytes}}
+plan.buffer @a in @device {content = #plan<content activations>, label = "", size_bytes = -1 : i64}
+
+// -----
+
+plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+// expected-error @+1 {{'plan.buffer' op has 72 padding bytes of 64}}
+plan.buffer @a in @device {content = #plan<content buckets>, label = "", padding_bytes = 72 : i64, size_bytes = 64 : i64}
+
+// -----
+
+plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+// expected-error @+1 {{'plan.buffer' op starts at 32, which is not a multiple of 64}}
+plan.buffer @a in @device {content = #plan<content buckets>, label = "", offset = 32 : i64, size_bytes = 64 : i64}
+
+// -----
+
+// expected-error @+1 {{'plan.zero' op expects parent op 'plan.section'}}
+plan.zero on compute [] waits []

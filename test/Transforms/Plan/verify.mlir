@@ -1,0 +1,359 @@
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect --plan-verify
+
+// In order: nothing to say. Queues run on; what they share is ordered, directly or by way of another queue.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 0, 64>] writes [#plan.slice<@a, 0, 64>] waits [0] records 1 {integers = array<i64>, reals = array<f64>}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [1] {label = "b0", sequence = 1 : i64, wire_bytes = 64 : i64}
+    plan.dispatch "g" on compute reads [#plan.slice<@a, 0, 64>] writes [#plan.slice<@b, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "own" on gather reads [#plan.slice<@w, 0, 32, rank_stride = 32>] writes [#plan.slice<@w, 0, 32, rank_stride = 32>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// Read after write.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-note @+1 {{the earlier command is here}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{reads bytes 32..64 of @bucket, which an earlier command of queue gather writes, and no event orders them}}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 32, 32>] writes [#plan.slice<@a, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// Write after read.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-note @+1 {{the earlier command is here}}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 0, 64>] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{writes bytes 0..64 of @bucket, which an earlier command of queue compute reads, and no event orders them}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 1 : i64, wire_bytes = 64 : i64}
+  }
+}
+
+// -----
+
+// The event is that of an earlier command than the one to wait for.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-note @+1 {{the earlier command is here}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 1 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{reads bytes 0..64 of @bucket, which an earlier command of queue gather writes, and no event orders them}}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 0, 64>] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// Each rank writes its own range: the whole bucket is written.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-note @+1 {{the earlier command is here}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@bucket, 0, 64, rank_stride = 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{writes bytes 0..128 of @bucket, which an earlier command of queue compute writes, and no event orders them}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+  }
+}
+
+// -----
+
+// The same bytes under two names.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-note @+1 {{the earlier command is here}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{writes bytes 0..64 of @a, which an earlier command of queue gather writes as @bucket, and no event orders them}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// On one queue, but @a has overwritten what @bucket held.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@bucket, 0, 128>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-note @+1 {{it is written here}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{reads bytes 0..64 of @bucket, which hold what was written to @a}}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 0, 128>] writes [#plan.slice<@b, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// Padding that nobody has zeroed.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@bucket, 0, 96>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{reads bytes 96..128 of @bucket, which no earlier command of section @micro_first writes}}
+    plan.dispatch "f" on compute reads [#plan.slice<@bucket, 0, 128>] writes [#plan.slice<@b, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  // expected-note @+1 {{the buffer is here}}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{has a slice that ends at byte 96 of buffer @w, which has 64}}
+    plan.dispatch "f" on compute reads [#plan.slice<@w, 32, 64>] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// The last rank's range ends behind the buffer.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  // expected-note @+1 {{the buffer is here}}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{has a slice that ends at byte 96 of buffer @w, which has 64}}
+    plan.dispatch "f" on compute reads [#plan.slice<@w, 0, 48, rank_stride = 48>] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{has a slice of @w with offset -4, size 8 and rank stride 0, none of which may be negative}}
+    plan.dispatch "f" on compute reads [#plan.slice<@w, -4, 8>] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{names buffer @nowhere, which is not there}}
+    plan.dispatch "f" on compute reads [#plan.slice<@nowhere, 0, 8>] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{buffer @b is in arena @host, which is not there}}
+  plan.buffer @b in @host {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  // expected-note @+1 {{the arena is here}}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{buffer @b ends at byte 384 of arena @device, which has 320}}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 128 : i64}
+  plan.section @micro_first {
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{buffer @b has no offset; plan-assign-offsets gives it one}}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.section @micro_first {
+  }
+}
+
+// -----
+
+// Nothing may lie in a state.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  // expected-note @+1 {{the other buffer is here}}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{buffer @b begins at byte 0, before @w ends at 64, and @w is a state}}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{waits for event 0, which no earlier command of section @micro_first records}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{waits for event 0 of its own queue}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-note @+1 {{it is recorded here already}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
+    // expected-error @+1 {{records event 0 again}}
+    plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{has sequence number 2 on the channel of queue gather, which is at 1}}
+    plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 2 : i64, wire_bytes = 64 : i64}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    // expected-error @+1 {{'test.other' is no command}}
+    "test.other"() : () -> ()
+  }
+}
+
+// -----
+
+// A record of what the runtime reads.
+module {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 64 : i64}
+  // expected-note @+1 {{the buffer is here}}
+  plan.buffer @loss in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 4 : i64, state}
+  // expected-error @+1 {{has a slice that ends at byte 8 of buffer @loss, which has 4}}
+  plan.step_result "loss" f32 at <@loss, 4, 4>
+}
