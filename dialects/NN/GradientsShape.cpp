@@ -44,8 +44,8 @@ Gradients TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
   return {TensorBuilder(builder, getLoc()).transpose(resultGradients[0], inverse)};
 }
 
-// d x[starts + i strides] = g[i], zeros elsewhere: a pad with stride - 1 zeros between neighbours. A dimension
-// read backwards is turned round first.
+// d x[starts + i strides] = g[i], zeros elsewhere: a pad with stride - 1 zeros between neighbours. A
+// dimension read backwards is turned round first.
 Gradients SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
   if (!needed[0])
     return {Value()};

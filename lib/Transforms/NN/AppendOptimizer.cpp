@@ -6,7 +6,7 @@
 //                     %sum {loss_sum}, %count {label_count}, %lr {learning_rate}, %c1 {bias_correction1},
 //                     %c2 {bias_correction2})
 //       -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm) {
-//     %factor = (loss-divisor x positions) / float(%count)   // from static means to means over counted labels
+//     %factor = (loss-divisor x positions) / float(%count)   // to the mean over counted labels
 //     %norm = nn.mul (nn.global_norm %g), %factor
 //     %loss = nn.mul %sum, %factor
 //     %scale = nn.mul %factor, min(1, gradient-clipping / (%norm + 1e-6))
