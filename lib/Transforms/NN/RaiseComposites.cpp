@@ -1,18 +1,122 @@
-//===- RaiseComposites.cpp - nn-raise-composites ---===//
+//===- RaiseComposites.cpp - nn-raise-composites --------------------------===//
+//
+//   %s = nn.matmul %q, %k transpose_rhs : tensor<8x4x64x16xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x64xf32>
+//   %p = nn.softmax %s axis 3 : tensor<8x4x64x64xf32>
+//   %o = nn.matmul %p, %v : tensor<8x4x64x64xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x16xf32>
+// becomes, with %q, %k and %v transposed to batch x time x heads x size (which cancels the transposes around),
+//   %o, %l = nn.attention %q, %k, %v scale 1.0 : tensor<8x64x4x16xf32>, tensor<8x64x4x16xf32>, tensor<8x64x4x16xf32>
+//       -> tensor<8x64x4x16xf32>, tensor<8x4x64xf32>
+// Test: test/Transforms/NN/raise-composites.mlir
+//
+// The patterns are in RaiseAttention.cpp, RaiseGelu.cpp and RaiseLayerNorm.cpp. What does not match stays as it is: it
+// trains as well, from more and slower kernels.
+//
+//===----------------------------------------------------------------------===//
+#include "RaisePatterns.h"
 #include "zero/Transforms/NN/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::nn;
+
+std::optional<double> zero::splatNumber(Value value) {
+  SplatElementsAttr splat;
+  if (!matchPattern(value, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
+    return std::nullopt;
+  return splat.getSplatValue<APFloat>().convertToDouble();
+}
+
+Scaled zero::stripScale(Value value) {
+  Scaled result{value, 1};
+  for (;;) {
+    Operation *op = result.rest.getDefiningOp();
+    if (!isa_and_nonnull<MulOp, DivOp>(op))
+      return result;
+    std::optional<double> left = splatNumber(op->getOperand(0)), right = splatNumber(op->getOperand(1));
+    if (right && *right != 0)
+      result = {op->getOperand(0), isa<MulOp>(op) ? result.factor * *right : result.factor / *right};
+    else if (left && isa<MulOp>(op))
+      result = {op->getOperand(1), result.factor * *left};
+    else
+      return result;
+  }
+}
+
+Value zero::stripBroadcast(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return value;
+  int64_t leading = broadcast.getType().getRank() - broadcast.getOperand().getType().getRank();
+  for (auto [from, to] : llvm::enumerate(broadcast.getDims()))
+    if (to != static_cast<int64_t>(from) + leading)
+      return value;
+  return stripBroadcast(broadcast.getOperand());
+}
+
+bool zero::isAbout(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b)); }
 
 namespace zero {
 #define GEN_PASS_DEF_NNRAISECOMPOSITES
 #include "zero/Transforms/NN/Passes.h.inc"
 
 namespace {
+
+/// A transpose of the last two dimensions is how matmul reads an operand.
+struct FoldTransposeIntoMatmul : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static Value transposed(Value operand) {
+    auto transpose = operand.getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return nullptr;
+    SmallVector<int64_t> expected = llvm::to_vector(llvm::seq<int64_t>(0, transpose.getType().getRank()));
+    std::swap(expected.back(), expected[expected.size() - 2]);
+    return transpose.getPermutation() == ArrayRef(expected) ? transpose.getOperand() : Value();
+  }
+
+  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
+    Value lhs = transposed(op.getLhs()), rhs = transposed(op.getRhs());
+    if (!lhs && !rhs)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      if (lhs) {
+        op.getLhsMutable().assign(lhs);
+        op.setTransposeLhs(!op.getTransposeLhs());
+      }
+      if (rhs) {
+        op.getRhsMutable().assign(rhs);
+        op.setTransposeRhs(!op.getTransposeRhs());
+      }
+    });
+    return success();
+  }
+};
+
 class NNRaiseComposites : public impl::NNRaiseCompositesBase<NNRaiseComposites> {
 public:
   using NNRaiseCompositesBase::NNRaiseCompositesBase;
+
   void runOnOperation() override {
-    getOperation().emitError("pass nn-raise-composites is not written yet");
-    signalPassFailure();
+    // Attention first: its operands still have the transposes that say what they are.
+    for (auto add : {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseLayerNormPatterns, addViewPatterns}) {
+      RewritePatternSet patterns(&getContext());
+      add(patterns);
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
+        getOperation().emitError("raising did not come to an end");
+        return signalPassFailure();
+      }
+    }
+  }
+
+private:
+  static void addViewPatterns(RewritePatternSet &patterns) {
+    patterns.add<FoldTransposeIntoMatmul>(patterns.getContext());
+    ReshapeOp::getCanonicalizationPatterns(patterns, patterns.getContext());
   }
 };
+
 } // namespace
 } // namespace zero
