@@ -93,6 +93,7 @@ static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createZeroInsertRelease());
   ZeroVerifyScheduleOptions verify;
   verify.maxLiveElements = config.maxLiveElements;
+  verify.prefetchElements = config.overlapComm ? config.prefetchElements : 0;
   passes.addPass(createZeroVerifySchedule(verify));
 }
 

@@ -113,17 +113,29 @@ private:
   LogicalResult verifyLive(func::FuncOp function, ArrayRef<Gather> gathers) {
     if (failed(checkLiveLimit(gathers, maxLiveElements)))
       return failure();
-    int64_t live = 0;
+    int64_t live = 0, inFlight = 0, started = 0;
     for (Operation &op : function.front()) {
       if (auto release = dyn_cast<ReleaseOp>(op))
         live -= getBucket(release, release.getFull().getType()).getElements();
-      const Gather *gather = llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op; });
+      const Gather *gather = llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op || one.wait == &op; });
       if (gather == gathers.end() || gather->returned)
         continue;
+      if (gather->wait == &op) {
+        inFlight -= gather->elements;
+        --started;
+        continue;
+      }
       live += gather->elements;
+      inFlight += gather->elements;
+      ++started;
       if (live > maxLiveElements)
         return op.emitOpError() << "of " << gather->describe() << " brings the elements of gathered parameters alive to " << live
                                 << ", but max-live-elements is " << int64_t(maxLiveElements) << "; zero-prefetch-gathers keeps gathers back";
+      // One alone is always allowed: it is waited for at once.
+      if (started > 1 && prefetchElements >= 0 && inFlight > prefetchElements)
+        return op.emitOpError() << "of " << gather->describe() << " brings the elements in flight to " << inFlight
+                                << ", but prefetch-elements is " << int64_t(prefetchElements)
+                                << "; zero-prefetch-gathers keeps gathers back";
     }
     return success();
   }

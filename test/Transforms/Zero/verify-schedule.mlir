@@ -4,6 +4,11 @@
 // RUN: not zero-opt %t/live.mlir --zero-verify-schedule=max-live-elements=255 2>&1 | FileCheck %s
 // RUN: not zero-opt %t/live.mlir --zero-verify-schedule=max-live-elements=127 2>&1 | FileCheck %s --check-prefix=NEED
 
+// RUN: zero-opt %t/live.mlir --zero-verify-schedule=prefetch-elements=256
+// RUN: not zero-opt %t/live.mlir --zero-verify-schedule=prefetch-elements=255 2>&1 | FileCheck %s --check-prefix=FLIGHT
+
+// FLIGHT: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements in flight to 256, but prefetch-elements is 255; zero-prefetch-gathers keeps gathers back
+
 // Each needs 128 elements, but the second is gathered early.
 // CHECK: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements of gathered parameters alive to 256, but max-live-elements is 255; zero-prefetch-gathers keeps gathers back
 // NEED:  error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements is 127; the smallest legal value is 128

@@ -122,7 +122,8 @@ def ZeroVerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "The contract of phase schedule: one wait per start, no use after release, limits kept.";
   let description = [{
     Each start of a collective has one wait; each gathered bucket that is not returned is released once, and nothing
-    computed from it alone is used after; elements of gathered parameters alive stay within `max-live-elements`; the
+    computed from it alone is used after; elements of gathered parameters alive stay within `max-live-elements`, those in
+    flight, where several gathers are, within `prefetch-elements`; the
     gradients of each bucket are packed and reduced once; a state has one type; no cast between who holds what is left.
     Each message names the pass that should have prevented it. Changes nothing.
 
@@ -130,6 +131,7 @@ def ZeroVerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     Output: error: reads bucket L0 after its release; zero-insert-release puts it behind the last use
     (* example: test/Transforms/Zero/verify-schedule.mlir *)
   }];
-  let options = [Option<"maxLiveElements", "max-live-elements", "int64_t", "1000000000", "Most elements of gathered parameters alive at once.">];
+  let options = [Option<"maxLiveElements", "max-live-elements", "int64_t", "1000000000", "Most elements of gathered parameters alive at once.">,
+                 Option<"prefetchElements", "prefetch-elements", "int64_t", "-1", "Most elements in flight at once; negative: any number.">];
 }
 #endif
