@@ -1,7 +1,7 @@
 //===- ZeroOps.cpp - Verifiers and folders of the zero dialect ------------===//
 //
-// Each check carries the label of the constraint in ZeroOps.td (bucket_c1 is (C1) of zero.bucket); the test of that
-// name is in test/Dialect/Zero/invalid.mlir. Checks that look a symbol up stand in verifySymbolUses.
+// Each check carries the label of the constraint in ZeroOps.td (bucket_c1 is (C1) of zero.bucket); the test of
+// that name is in test/Dialect/Zero/invalid.mlir. Checks that look a symbol up stand in verifySymbolUses.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Zero/ZeroOps.h"
@@ -69,7 +69,8 @@ SlotAttr BucketOp::getSlot(StringRef parameter) {
 
 LogicalResult BucketOp::verify() {
   if (!isa<FloatType>(getElement())) // bucket_c2
-    return emitOpError() << "holds elements of type " << getElement() << ", but only floating-point parameters are trained";
+    return emitOpError() << "holds elements of type " << getElement()
+                         << ", but only floating-point parameters are trained";
   llvm::StringSet<> names;
   int64_t end = 0;
   SlotAttr previous;
@@ -83,7 +84,8 @@ LogicalResult BucketOp::verify() {
       return emitOpError() << "slot '" << slot.getName() << "' starts at element " << slot.getOffset()
                            << ", which is not a multiple of " << kCellElements;
     if (slot.getOffset() < end) { // bucket_c6
-      InFlightDiagnostic diagnostic = emitOpError() << "slot '" << slot.getName() << "' starts at element " << slot.getOffset();
+      InFlightDiagnostic diagnostic = emitOpError() << "slot '" << slot.getName() << "' starts at element "
+                                                    << slot.getOffset();
       if (previous)
         diagnostic << ", but slot '" << previous.getName() << "' before it ends at element " << end;
       else
@@ -94,7 +96,8 @@ LogicalResult BucketOp::verify() {
     previous = slot;
   }
   if (end > static_cast<int64_t>(getElements())) // bucket_c7
-    return emitOpError() << "has " << getElements() << " elements, but slot '" << previous.getName() << "' ends at element " << end;
+    return emitOpError() << "has " << getElements() << " elements, but slot '" << previous.getName()
+                         << "' ends at element " << end;
   return success();
 }
 
@@ -104,8 +107,8 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "is on mesh " << getMeshAttr() << ", but there is no such zero.mesh";
   int64_t unit = kCellElements * mesh.getSize();
   if (getElements() < 1 || getElements() % unit != 0) // bucket_c8
-    return emitOpError() << "has " << getElements() << " elements, which is not a positive multiple of " << kCellElements
-                         << " x " << mesh.getSize() << " ranks of mesh " << getMeshAttr();
+    return emitOpError() << "has " << getElements() << " elements, which is not a positive multiple of "
+                         << kCellElements << " x " << mesh.getSize() << " ranks of mesh " << getMeshAttr();
   return success();
 }
 
@@ -119,13 +122,15 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   SlotAttr slot = bucket.getSlot(getSlot());
   if (!slot) { // view_c2
-    InFlightDiagnostic diagnostic = emitOpError() << "reads slot '" << getSlot() << "', but the bucket has no such slot";
+    InFlightDiagnostic diagnostic = emitOpError()
+                                    << "reads slot '" << getSlot() << "', but the bucket has no such slot";
     diagnostic.attachNote(bucket.getLoc()) << "bucket @" << bucket.getSymName() << " is declared here";
     return diagnostic;
   }
   RankedTensorType type = getSlotType(bucket, slot);
   if (getType() != type) { // view_c3
-    InFlightDiagnostic diagnostic = emitOpError() << "result has type " << getType() << ", but slot '" << getSlot() << "' is " << type;
+    InFlightDiagnostic diagnostic = emitOpError() << "result has type " << getType() << ", but slot '"
+                                                  << getSlot() << "' is " << type;
     diagnostic.attachNote(bucket.getLoc()) << "bucket @" << bucket.getSymName() << " is declared here";
     return diagnostic;
   }
@@ -134,21 +139,24 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult ShardOfOp::verify() {
   if (getBucketSymbol(getFull().getType()) != getBucketSymbol(getType())) // shard_of_c1
-    return emitOpError() << "takes " << getFull().getType() << " and gives " << getType() << ": two different buckets";
+    return emitOpError() << "takes " << getFull().getType() << " and gives " << getType()
+                         << ": two different buckets";
   return success();
 }
 
 LogicalResult AliasOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FlatSymbolRefAttr symbol = getBucketSymbol(getType());
   if (getBucketSymbol(getOperand().getType()) != symbol) // alias_c1
-    return emitOpError() << "takes " << getOperand().getType() << " and gives " << getType() << ": two different buckets";
+    return emitOpError() << "takes " << getOperand().getType() << " and gives " << getType()
+                         << ": two different buckets";
   BucketOp bucket = lookUpBucket(*this, symbol, symbols); // alias_c2
   if (!bucket)
     return failure();
   auto mesh = symbols.lookupNearestSymbolFrom<MeshOp>(bucket, bucket.getMeshAttr());
   if (mesh && mesh.getSize() != 1) { // alias_c3
-    InFlightDiagnostic diagnostic = emitOpError() << "stands for a collective over 1 rank, but mesh " << bucket.getMeshAttr() << " has "
-                                                  << mesh.getSize() << " ranks";
+    InFlightDiagnostic diagnostic = emitOpError()
+                                    << "stands for a collective over 1 rank, but mesh "
+                                    << bucket.getMeshAttr() << " has " << mesh.getSize() << " ranks";
     diagnostic.attachNote(mesh.getLoc()) << "the mesh is declared here";
     return diagnostic;
   }
@@ -174,15 +182,16 @@ LogicalResult PackOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!bucket)
     return failure();
   if (getGradients().size() != bucket.getSlots().size()) { // pack_c3
-    InFlightDiagnostic diagnostic = emitOpError() << "has " << getGradients().size() << " operands, but bucket @" << bucket.getSymName()
-                                                  << " has " << bucket.getSlots().size() << " slots";
+    InFlightDiagnostic diagnostic = emitOpError()
+                                    << "has " << getGradients().size() << " operands, but bucket @"
+                                    << bucket.getSymName() << " has " << bucket.getSlots().size() << " slots";
     diagnostic.attachNote(bucket.getLoc()) << "the bucket is declared here";
     return diagnostic;
   }
   for (auto [slot, gradient] : llvm::zip_equal(bucket.getSlots().getAsRange<SlotAttr>(), getGradients()))
     if (gradient.getType() != getSlotType(bucket, slot)) // pack_c4
-      return emitOpError() << "operand of slot '" << slot.getName() << "' has type " << gradient.getType() << ", but the slot is "
-                           << getSlotType(bucket, slot);
+      return emitOpError() << "operand of slot '" << slot.getName() << "' has type " << gradient.getType()
+                           << ", but the slot is " << getSlotType(bucket, slot);
   return success();
 }
 
@@ -194,26 +203,30 @@ static LogicalResult verifyFuture(Operation *op, Type operand, Type expected) {
   Type given = op->getResult(0).getType();
   Type future = FutureType::get(op->getContext(), expected);
   if (given != future)
-    return op->emitOpError() << "of " << operand << " gives " << future << ", but its result has type " << given;
+    return op->emitOpError() << "of " << operand << " gives " << future << ", but its result has type "
+                             << given;
   return success();
 }
 
 LogicalResult AllGatherStartOp::verify() { // all_gather_start_c1
-  return verifyFuture(*this, getShard().getType(), FullType::get(getContext(), getShard().getType().getBucket()));
+  return verifyFuture(*this, getShard().getType(),
+                      FullType::get(getContext(), getShard().getType().getBucket()));
 }
 
 LogicalResult ReduceScatterStartOp::verify() { // reduce_scatter_start_c1
-  return verifyFuture(*this, getPartial().getType(), ShardType::get(getContext(), getPartial().getType().getBucket()));
+  return verifyFuture(*this, getPartial().getType(),
+                      ShardType::get(getContext(), getPartial().getType().getBucket()));
 }
 
 LogicalResult AllReduceStartOp::verify() { // all_reduce_start_c1
-  return verifyFuture(*this, getPartial().getType(), FullType::get(getContext(), getPartial().getType().getBucket()));
+  return verifyFuture(*this, getPartial().getType(),
+                      FullType::get(getContext(), getPartial().getType().getBucket()));
 }
 
 LogicalResult WaitOp::verify() {
   if (getType() != getFuture().getType().getValue()) // wait_c1
-    return emitOpError() << "of " << getFuture().getType() << " gives " << getFuture().getType().getValue() << ", but its result has type "
-                         << getType();
+    return emitOpError() << "of " << getFuture().getType() << " gives " << getFuture().getType().getValue()
+                         << ", but its result has type " << getType();
   return success();
 }
 
@@ -223,7 +236,8 @@ LogicalResult ControlSumOp::verify() {
     return emitOpError() << "has type " << type << ", but only tensors of static shape are summed over ranks";
   Type element = type.getElementType();
   if (!element.isF32() && !element.isF64() && !element.isInteger(64)) // control_sum_c3
-    return emitOpError() << "has elements of type " << element << ", but only f32, f64 and i64 are summed over ranks at once";
+    return emitOpError() << "has elements of type " << element
+                         << ", but only f32, f64 and i64 are summed over ranks at once";
   return success();
 }
 
@@ -242,7 +256,8 @@ LogicalResult AccumulateOp::verify() {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (isa<ShardType, FullType, PartialType>(type) || (tensor && tensor.getRank() == 0))
     return success();
-  return emitOpError() << "adds values of type " << type << ", but only buckets and 0-d tensors accumulate"; // accumulate_c1
+  return emitOpError() << "adds values of type " << type
+                       << ", but only buckets and 0-d tensors accumulate"; // accumulate_c1
 }
 
 LogicalResult SumSquaresOp::verify() {
@@ -252,24 +267,28 @@ LogicalResult SumSquaresOp::verify() {
   llvm::SmallDenseSet<Attribute> buckets;
   for (Value gradient : getGradients()) {
     if (isa<ShardType>(gradient.getType()) != sharded) // sum_squares_c2
-      return emitOpError() << "mixes " << getGradients().front().getType() << " and " << gradient.getType()
-                           << ": sums over shards are still to be added over ranks, sums over whole buckets are not";
+      return emitOpError()
+             << "mixes " << getGradients().front().getType() << " and " << gradient.getType()
+             << ": sums over shards are still to be added over ranks, sums over whole buckets are not";
     if (!buckets.insert(getBucketSymbol(gradient.getType())).second) // sum_squares_c3
       return emitOpError() << "counts bucket " << getBucketSymbol(gradient.getType()) << " twice";
   }
-  if (getType() != RankedTensorType::get({kExactSumWords}, IntegerType::get(getContext(), 64))) // sum_squares_c4
-    return emitOpError() << "gives " << getType() << ", but an exact sum is " << kExactSumWords << " integers of 64 bits";
+  if (getType() !=
+      RankedTensorType::get({kExactSumWords}, IntegerType::get(getContext(), 64))) // sum_squares_c4
+    return emitOpError() << "gives " << getType() << ", but an exact sum is " << kExactSumWords
+                         << " integers of 64 bits";
   return success();
 }
 
 LogicalResult UpdateOp::verify() {
   if (getStates().size() < 2) // update_c1
-    return emitOpError() << "has " << getStates().size() << " states, but needs at least the parameter and its gradient";
+    return emitOpError() << "has " << getStates().size()
+                         << " states, but needs at least the parameter and its gradient";
   Type type = getStates().front().getType();
   for (Value state : getStates())
     if (state.getType() != type || getBucketSymbol(state.getType()) != getBucketAttr()) // update_c2
-      return emitOpError() << "of bucket " << getBucketAttr() << " has states of type " << type << " and " << state.getType()
-                           << ", but all are its shards or all are whole";
+      return emitOpError() << "of bucket " << getBucketAttr() << " has states of type " << type << " and "
+                           << state.getType() << ", but all are its shards or all are whole";
   if (getResults().size() != getStates().size() - 1) // update_c3
     return emitOpError() << "has " << getResults().size() << " results for " << getStates().size()
                          << " states, but gives each state but the gradient";
@@ -279,16 +298,17 @@ LogicalResult UpdateOp::verify() {
   Block &body = getBody().front();
   size_t expected = getStates().size() + getScalars().size();
   if (body.getNumArguments() != expected) // update_c5
-    return emitOpError() << "body has " << body.getNumArguments() << " arguments, but there are " << getStates().size() << " states and "
-                         << getScalars().size() << " scalars";
-  for (auto [argument, scalar] : llvm::zip_equal(body.getArguments().drop_front(getStates().size()), getScalars()))
+    return emitOpError() << "body has " << body.getNumArguments() << " arguments, but there are "
+                         << getStates().size() << " states and " << getScalars().size() << " scalars";
+  for (auto [argument, scalar] :
+       llvm::zip_equal(body.getArguments().drop_front(getStates().size()), getScalars()))
     if (argument.getType() != scalar.getType()) // update_c6
-      return emitOpError() << "body argument " << argument.getArgNumber() << " has type " << argument.getType() << ", but the scalar is "
-                           << scalar.getType();
+      return emitOpError() << "body argument " << argument.getArgNumber() << " has type "
+                           << argument.getType() << ", but the scalar is " << scalar.getType();
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield || yield.getNumOperands() != getResults().size()) // update_c7
-    return emitOpError() << "body yields " << body.getTerminator()->getNumOperands() << " values, but the update has "
-                         << getResults().size() << " results";
+    return emitOpError() << "body yields " << body.getTerminator()->getNumOperands()
+                         << " values, but the update has " << getResults().size() << " results";
   return success();
 }
 
@@ -300,12 +320,13 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Block &body = getBody().front();
   for (BlockArgument argument : body.getArguments().take_front(getStates().size()))
     if (argument.getType() != element) // update_c9
-      return emitOpError() << "body argument " << argument.getArgNumber() << " has type " << argument.getType()
-                           << ", but an element of bucket @" << bucket.getSymName() << " is " << element;
+      return emitOpError() << "body argument " << argument.getArgNumber() << " has type "
+                           << argument.getType() << ", but an element of bucket @" << bucket.getSymName()
+                           << " is " << element;
   for (Value value : body.getTerminator()->getOperands())
     if (value.getType() != element) // update_c10
-      return emitOpError() << "body yields " << value.getType() << ", but an element of bucket @" << bucket.getSymName() << " is "
-                           << element;
+      return emitOpError() << "body yields " << value.getType() << ", but an element of bucket @"
+                           << bucket.getSymName() << " is " << element;
   return success();
 }
 

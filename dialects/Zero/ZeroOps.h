@@ -25,9 +25,11 @@
 namespace zero::sharding {
 /// Elements a parameter starts at a multiple of, and that a bucket is padded to (times the mesh size).
 inline constexpr int64_t kCellElements = 64;
-/// Integers of an exact sum of squares (zero.sum_squares): the layout is that of zero/Runtime/Kernels/ExactSum.h.
+/// Integers of an exact sum of squares (zero.sum_squares): the layout is that of
+/// zero/Runtime/Kernels/ExactSum.h.
 inline constexpr int64_t kExactSumWords = 24;
-/// On a result of `@micro` of role gradient and type shard: the state keeps the whole local bucket, of which the value is this rank's range.
+/// On a result of `@micro` of role gradient and type shard: the state keeps the whole local bucket, of which
+/// the value is this rank's range.
 inline constexpr llvm::StringLiteral kWholeBufferAttrName = "zero.whole_buffer";
 /// The bucket symbol of a shard, full or partial type (or of a future of one); null for other types.
 mlir::FlatSymbolRefAttr getBucketSymbol(mlir::Type type);

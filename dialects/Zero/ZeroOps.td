@@ -32,15 +32,17 @@ def Zero_MeshOp : Zero_Op<"mesh", [Symbol]> {
 def Zero_BucketOp : Zero_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A flat run of parameters that is gathered and reduced as one.";
   let description = [{
-    `slots` are in order of first use; each starts at a multiple of 64 elements. `elements` is the padded size, a
-    multiple of 64 x mesh size; rank r owns elements [r, r + 1) x elements / size. Decided once by
-    `zero-assign-buckets`, the same at every stage. `block` names the block of the model that the bucket belongs to.
+    `slots` are in order of first use; each starts at a multiple of 64 elements. `elements` is the padded
+    size, a multiple of 64 x mesh size; rank r owns elements [r, r + 1) x elements / size. Decided once by
+    `zero-assign-buckets`, the same at every stage. `block` names the block of the model that the bucket
+    belongs to.
 
     ```mlir
     module {
       zero.mesh @dp {size = 2 : i64}
       zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64,
-                              slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>, #zero.slot<"h.0.b", offset = 64, shape = [8]>]}
+                              slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>,
+                                       #zero.slot<"h.0.b", offset = 64, shape = [8]>]}
     }
     ```
     Constraints:
@@ -53,8 +55,8 @@ def Zero_BucketOp : Zero_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
     - (C7) The last slot ends within `elements`.
     - (C8) `elements` is a positive multiple of 64 x mesh size.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, TypeAttr:$element, I64Attr:$elements,
-                       TypedArrayAttrBase<Zero_SlotAttr, "slots">:$slots, StrAttr:$block);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, TypeAttr:$element,
+                       I64Attr:$elements, TypedArrayAttrBase<Zero_SlotAttr, "slots">:$slots, StrAttr:$block);
   let assemblyFormat = "$sym_name `on` $mesh attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -97,8 +99,8 @@ def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
 def Zero_AliasOp : Zero_Op<"alias", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "What a collective over one rank is: the same bytes under the type of its result.";
   let description = [{
-    On a mesh of one rank gather, reduce-scatter and all-reduce all give their operand: there the four stages are one program.
-    Chains of aliases fold; an alias to the operand's own type folds to it.
+    On a mesh of one rank gather, reduce-scatter and all-reduce all give their operand: there the four stages
+    are one program. Chains of aliases fold; an alias to the operand's own type folds to it.
 
     Constraints:
     - (C1) Operand and result are of the same bucket.
@@ -114,7 +116,8 @@ def Zero_AliasOp : Zero_Op<"alias", [Pure, DeclareOpInterfaceMethods<SymbolUserO
 def Zero_PackOp : Zero_Op<"pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Puts one gradient per slot, in slot order, into a bucket of contributions; padding is zero.";
   let description = [{
-    Value semantics; `zero-to-plan` lets the producer of operand i write at the slot's address, or else emits an explicit copy.
+    Value semantics; `zero-to-plan` lets the producer of operand i write at the slot's address, or else emits
+    an explicit copy.
 
     Constraints:
     - (C1) The result is of the bucket.
@@ -169,12 +172,14 @@ def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
 }
 
 def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
-  let summary = "Starts to sum the ranks' contributions; each rank gets the whole sum. Is reduce-scatter, then all-gather.";
+  let summary = "Starts to sum the ranks' contributions; each rank gets the whole sum.";
   let description = [{
     ```
     rank 0: [a0 b0]      [a0+a1 b0+b1]
     rank 1: [a1 b1]  ->  [a0+a1 b0+b1]
     ```
+    It is a reduce-scatter, then an all-gather of the sum.
+
     Constraints:
     - (C1) The result is a future of the same bucket, whole.
   }];
@@ -199,16 +204,17 @@ def Zero_WaitOp : Zero_Op<"wait", [Pure]> {
 }
 
 def Zero_ReleaseOp : Zero_Op<"release", []> {
-  let summary = "Gives a gathered bucket's memory back; made by `zero-insert-release`, the last pass of `schedule`.";
+  let summary = "Gives a gathered bucket's memory back; made by `zero-insert-release`.";
   let arguments = (ins Arg<Zero_FullType, "", [MemFree]>:$full);
   let assemblyFormat = "$full attr-dict `:` qualified(type($full))";
 }
 
 def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "result"]>,
                                                    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Sums a small tensor over the ranks of a mesh, in rank order, at once: norms, counts, losses.";
+  let summary = "Sums a small tensor (norm, count, loss) over the ranks, in rank order, at once.";
   let description = [{
-    Its traffic is the row `control` of every report. On a mesh of one rank `zero-insert-collectives` makes none.
+    Its traffic is the row `control` of every report. On a mesh of one rank `zero-insert-collectives` makes
+    none.
 
     Constraints:
     - (C1) The mesh exists.
@@ -228,8 +234,9 @@ def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "resul
 def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator", "value", "result"]>]> {
   let summary = "accumulator + value, in place; in the first micro-batch of a step it is `value` alone.";
   let description = [{
-    The accumulator is a state argument of `@micro`. `zero-to-plan` emits `@micro` twice, as section `micro_first` (write) and
-    `micro_next` (add). Operands are buckets or tensors of scalars (`loss_sum`, `label_count`).
+    The accumulator is a state argument of `@micro`. `zero-to-plan` emits `@micro` twice, as section
+    `micro_first` (write) and `micro_next` (add). Operands are buckets or tensors of scalars (`loss_sum`,
+    `label_count`).
 
     Constraints:
     - (C1) The type is a bucket's or a 0-d tensor.
@@ -241,11 +248,11 @@ def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator
 }
 
 def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure]> {
-  let summary = "The exact sum of cells' sums of squares of reduced gradients, as 24 integers that may be added over ranks.";
+  let summary = "The exact sum of squares of reduced gradients: 24 integers that may be added over ranks.";
   let description = [{
-    A cell is 64 consecutive elements of one parameter; its sum of squares is a float64 in one fixed lane order. The
-    cell sums are added exactly (layout: zero/Runtime/Kernels/ExactSum.h), so the sum depends on no layout. Operands all are
-    shards (the caller adds over ranks) or all full (it must not).
+    A cell is 64 consecutive elements of one parameter; its sum of squares is a float64 in one fixed lane
+    order. The cell sums are added exactly (layout: zero/Runtime/Kernels/ExactSum.h), so the sum depends on no
+    layout. Operands all are shards (the caller adds over ranks) or all full (it must not).
 
     Constraints:
     - (C1) At least one operand.
@@ -268,11 +275,11 @@ def Zero_NormOp : Zero_Op<"norm", [Pure]> {
 
 def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
                                          DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Applies an elementwise body to every element of a bucket's states: the optimizer step, in place.";
+  let summary = "Applies a body to every element of a bucket's states: the optimizer step, in place.";
   let description = [{
-    `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`; `scalars` are
-    0-d tensors. The body sees one element of each state and the scalars as 0-d tensors and yields the new parameter
-    and optimizer states (all states but the gradient, in order).
+    `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`;
+    `scalars` are 0-d tensors. The body sees one element of each state and the scalars as 0-d tensors and
+    yields the new parameter and optimizer states (all states but the gradient, in order).
 
     Constraints:
     - (C1) At least two states: the parameter and its gradient.
@@ -286,11 +293,13 @@ def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedF
     - (C9) A state's argument is a 0-d tensor of the bucket's element.
     - (C10) So is each value yielded.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<Zero_ReducedBucket>:$states, Variadic<0DTensorOf<[F32]>>:$scalars);
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<Zero_ReducedBucket>:$states,
+                       Variadic<0DTensorOf<[F32]>>:$scalars);
   let results = (outs Variadic<Zero_ReducedBucket>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $bucket `(` $states `:` type($states) `)` `scalars` `(` ($scalars^ `:` type($scalars))? `)` `->` type($results) $body attr-dict
+    $bucket `(` $states `:` type($states) `)` `scalars` `(` ($scalars^ `:` type($scalars))? `)`
+    `->` type($results) $body attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -3,7 +3,6 @@
 #include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
-#include "zero/Transforms/Zero/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
@@ -72,10 +71,8 @@ public:
       return signalPassFailure();
     recordConfig(module, *config);
     // Hand edits and other passes may have moved uses behind a release.
-    if (*completed == Phase::Schedule && failed(run(Phase::Schedule, [](OpPassManager &passes) {
-          passes.addPass(createZeroInsertRelease());
-          passes.addPass(createZeroVerifySchedule());
-        })))
+    if (*completed == Phase::Schedule &&
+        failed(run(Phase::Schedule, [&](OpPassManager &passes) { buildScheduleEnd(*config, passes); })))
       return signalPassFailure();
     for (Phase phase : kPhases) {
       if (*completed && phase <= **completed)

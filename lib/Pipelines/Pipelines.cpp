@@ -89,6 +89,10 @@ static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &pass
     }
     passes.addPass(createZeroSinkWaits());
   }
+  buildScheduleEnd(config, passes);
+}
+
+void buildScheduleEnd(const TrainingConfig &config, OpPassManager &passes) {
   // Last: any pass that moves a use would invalidate releases.
   passes.addPass(createZeroInsertRelease());
   ZeroVerifyScheduleOptions verify;

@@ -25,6 +25,8 @@ mlir::FailureOr<std::optional<Phase>> getCompletedPhase(mlir::ModuleOp module);
 
 /// Adds the passes of one phase. `config` is resolved.
 void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &passes);
+/// Adds the last passes of phase schedule, through which a schedule that other passes or hands have changed is entered again.
+void buildScheduleEnd(const TrainingConfig &config, mlir::OpPassManager &passes);
 
 /// What flags and a configuration file ask for; unset members leave the choice to the file, the module or the default.
 struct PipelineRequest {

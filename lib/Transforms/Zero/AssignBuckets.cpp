@@ -1,16 +1,17 @@
 //===- AssignBuckets.cpp - zero-assign-buckets ----------------------------===//
 //
-//   func.func @micro(.., %w: tensor<8x8xf32> {parameter "h.0.w"}, %b: tensor<7xf32> {parameter "h.0.b"}) .. {..}
+//   func.func @micro(%w: tensor<8x8xf32> {parameter "h.0.w"}, %b: tensor<7xf32> {parameter "h.0.b"}) {..}
 // becomes, for 2 ranks,
 //   zero.mesh @dp {size = 2 : i64}
 //   zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64,
-//                           slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>, #zero.slot<"h.0.b", offset = 64, shape = [7]>]}
-//   func.func @micro(..) .. {..}                                                  // as it was
+//                           slots = [#zero.slot<"h.0.w", offset = 0, shape = [8, 8]>,
+//                                    #zero.slot<"h.0.b", offset = 64, shape = [7]>]}
+//   func.func @micro(..) {..}                                                     // as it was
 // Test: test/Transforms/Zero/assign-buckets.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -29,7 +30,8 @@ struct TrainedParameter {
   std::string block;
 };
 
-/// The name up to and including its first component that is a number ("m.h.0" of "m.h.0.attn.weight"); empty without one.
+/// The name up to and including its first component that is a number ("m.h.0" of "m.h.0.attn.weight"); empty
+/// without one.
 StringRef getNumberedPrefix(StringRef name) {
   for (size_t begin = 0; begin < name.size();) {
     size_t end = std::min(name.find_first_of("./", begin), name.size());
@@ -42,7 +44,9 @@ StringRef getNumberedPrefix(StringRef name) {
 }
 
 /// The name without its last component: the module that a parameter belongs to.
-StringRef getModulePath(StringRef name) { return name.take_front(name.find_last_of("./") == StringRef::npos ? 0 : name.find_last_of("./")); }
+StringRef getModulePath(StringRef name) {
+  return name.take_front(name.find_last_of("./") == StringRef::npos ? 0 : name.find_last_of("./"));
+}
 
 class ZeroAssignBuckets : public impl::ZeroAssignBucketsBase<ZeroAssignBuckets> {
 public:
@@ -65,7 +69,8 @@ private:
     if (worldSize < 1)
       return emitError(module.getLoc()) << "world-size is " << int64_t(worldSize) << ", expected at least 1";
     if (bucketElements < 1)
-      return emitError(module.getLoc()) << "bucket-elements is " << int64_t(bucketElements) << ", expected at least 1";
+      return emitError(module.getLoc())
+             << "bucket-elements is " << int64_t(bucketElements) << ", expected at least 1";
     if (auto buckets = module.getOps<BucketOp>(); !buckets.empty())
       return (*buckets.begin()).emitOpError("is there already; zero-assign-buckets decides the layout once");
     return success();
@@ -81,11 +86,13 @@ private:
         continue;
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (!type || !type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
-        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' has type " << argument.getType()
-                                            << ", expected a float tensor of static shape";
+        return emitError(argument.getLoc())
+               << "parameter '" << role.getName() << "' has type " << argument.getType()
+               << ", expected a float tensor of static shape";
       auto [known, inserted] = names.try_emplace(role.getName(), argument.getLoc());
       if (!inserted) {
-        InFlightDiagnostic error = emitError(argument.getLoc()) << "two arguments of @micro are parameter '" << role.getName() << "'";
+        InFlightDiagnostic error = emitError(argument.getLoc())
+                                   << "two arguments of @micro are parameter '" << role.getName() << "'";
         error.attachNote(known->second) << "the first is here";
         return error;
       }
@@ -120,7 +127,8 @@ private:
       bool isNumbered = !parameter.block.empty();
       if (!isNumbered) {
         bool joins = previous && !previousNumbered;
-        // Without numbers a block is a module of the model; without modules, what follows a matrix up to the next one.
+        // Without numbers a block is a module of the model; without modules, what follows a matrix up to the
+        // next one.
         if (joins && !numbered) {
           StringRef module = getModulePath(parameter.name);
           joins = module.empty() ? parameter.type.getRank() < 2 : module == getModulePath(previous->name);
@@ -147,7 +155,8 @@ private:
   }
 
   void makeBuckets(ArrayRef<TrainedParameter> parameters, MeshOp mesh) {
-    // A block's parameters may stand apart (a module used late): its buckets are filled in order of first use all the same.
+    // A block's parameters may stand apart (a module used late): its buckets are filled in order of first use
+    // all the same.
     llvm::MapVector<StringRef, SmallVector<const TrainedParameter *>> blocks;
     for (const TrainedParameter &parameter : parameters)
       blocks[parameter.block].push_back(&parameter);
@@ -157,7 +166,8 @@ private:
       // Within a block, what differs in type or stays whole at stage 3 cannot share a bucket.
       llvm::MapVector<std::pair<Type, int>, SmallVector<const TrainedParameter *>> kinds;
       for (const TrainedParameter *parameter : members)
-        kinds[{parameter->type.getElementType(), parameter->type.getNumElements() < persistenceThreshold}].push_back(parameter);
+        kinds[{parameter->type.getElementType(), parameter->type.getNumElements() < persistenceThreshold}]
+            .push_back(parameter);
       for (auto &[kind, kindMembers] : kinds)
         fillBuckets(kindMembers, mesh, builder);
     }
@@ -170,8 +180,8 @@ private:
     auto close = [&]() {
       int64_t unit = kCellElements * worldSize;
       int64_t elements = std::max<int64_t>(llvm::alignTo(end, unit), unit);
-      BucketOp::create(builder, first->value.getLoc(), "b" + std::to_string(count++), mesh.getSymName(), first->type.getElementType(), elements,
-                       builder.getArrayAttr(slots), first->block);
+      BucketOp::create(builder, first->value.getLoc(), "b" + std::to_string(count++), mesh.getSymName(),
+                       first->type.getElementType(), elements, builder.getArrayAttr(slots), first->block);
       slots.clear();
     };
     for (const TrainedParameter *parameter : parameters) {

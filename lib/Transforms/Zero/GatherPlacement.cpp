@@ -12,13 +12,13 @@ namespace {
 /// A run of reads that one gather serves: [first, last] in op indices.
 struct Run {
   int first, last;
-  Value whole;  // once gathered
+  Value whole; // once gathered
 };
 
 struct ReadBucket {
   UnrealizedConversionCastOp cast;
   StringAttr block;
-  SmallVector<int> reads;  // op indices, increasing
+  SmallVector<int> reads; // op indices, increasing
   SmallVector<Run> runs;
 };
 
@@ -64,7 +64,8 @@ private:
     }
   }
 
-  /// The forward pass is what loss and count are computed from; the backward pass begins at the first other reader.
+  /// The forward pass is what loss and count are computed from; the backward pass begins at the first other
+  /// reader.
   void findBackwardBegin() {
     llvm::SetVector<Operation *> forward;
     for (auto [index, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
@@ -109,8 +110,8 @@ private:
     for (ReadBucket &bucket : buckets) {
       for (Run &run : bucket.runs) {
         OpBuilder builder(ops[run.first]);
-        run.whole = createCollective<AllGatherStartOp>(builder, bucket.cast.getLoc(), bucket.cast.getOperand(0),
-                                                       bucket.cast.getResult(0).getType());
+        run.whole = createCollective<AllGatherStartOp>(
+            builder, bucket.cast.getLoc(), bucket.cast.getOperand(0), bucket.cast.getResult(0).getType());
       }
     }
   }
@@ -164,7 +165,7 @@ private:
   func::FuncOp function;
   SmallVector<ReadBucket> buckets;
   std::vector<Operation *> ops;
-  llvm::DenseMap<Value, SmallVector<unsigned>> sources;  // of chain values: the buckets they are computed from
+  llvm::DenseMap<Value, SmallVector<unsigned>> sources; // of chain values: the buckets they are computed from
   std::map<int, llvm::SmallSetVector<StringAttr, 2>> blocksReadAt;
   int backwardBegin = 0;
   llvm::DenseMap<Value, SmallVector<std::pair<SmallVector<unsigned>, Value>>> clones;

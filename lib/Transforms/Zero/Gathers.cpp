@@ -64,8 +64,9 @@ LogicalResult checkLiveLimit(ArrayRef<Gather> gathers, int64_t maxLiveElements) 
   if (need <= maxLiveElements)
     return success();
   BucketOp bucket = getBucket(at, at.getShard().getType());
-  return at.emitOpError() << "of bucket @" << bucket.getSymName() << " brings the elements that block '" << bucket.getBlock()
-                          << "' needs at once to " << need << ", but max-live-elements is " << maxLiveElements
+  return at.emitOpError() << "of bucket @" << bucket.getSymName() << " brings the elements that block '"
+                          << bucket.getBlock() << "' needs at once to " << need
+                          << ", but max-live-elements is " << maxLiveElements
                           << "; the smallest legal value is " << need;
 }
 

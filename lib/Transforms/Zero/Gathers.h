@@ -3,19 +3,20 @@
 #define ZERO_LIB_TRANSFORMS_ZERO_GATHERS_H
 
 #include "dialects/Zero/ZeroOps.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace zero::sharding {
 
 struct Gather {
   AllGatherStartOp start;
-  WaitOp wait;                          ///< null where nothing or more than one op waits
+  WaitOp wait; ///< null where nothing or more than one op waits
   int64_t elements = 0;
-  mlir::Operation *firstUse = nullptr;  ///< of the bucket, of a view or of a chain of it; releases and views are none
+  mlir::Operation *firstUse =
+      nullptr; ///< of the bucket, of a view or of a chain of it; releases and views are none
   mlir::Operation *lastUse = nullptr;
-  bool returned = false;                ///< it is a state of the next step and stays
-  llvm::SetVector<mlir::Value> chains;  ///< the bucket and what is computed from gathered parameters alone
+  bool returned = false;               ///< it is a state of the next step and stays
+  llvm::SetVector<mlir::Value> chains; ///< the bucket and what is computed from gathered parameters alone
 
   /// "bucket @b0 of block 'h.0'"
   std::string describe() const;
@@ -24,8 +25,8 @@ struct Gather {
 /// In program order.
 llvm::SmallVector<Gather> collectGathers(mlir::func::FuncOp function);
 
-/// The largest sum of elements of gathered buckets alive at once if each is gathered at its first use: the smallest limit.
-/// `at` becomes the gather that brings the sum there.
+/// The largest sum of elements of gathered buckets alive at once if each is gathered at its first use: the
+/// smallest limit. `at` becomes the gather that brings the sum there.
 int64_t getLargestNeed(llvm::ArrayRef<Gather> gathers, AllGatherStartOp *at = nullptr);
 
 /// An error where `maxLiveElements` is below what `gathers` need at once.

@@ -20,9 +20,9 @@
 // Test: test/Transforms/Zero/insert-collectives.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "GatherPlacement.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;
@@ -57,13 +57,15 @@ private:
     if (stage < 0 || stage > 3)
       return emitError(module.getLoc()) << "stage is " << int64_t(stage) << ", expected 0 to 3";
     if (accumulationSteps < 1)
-      return emitError(module.getLoc()) << "accumulation-steps is " << int64_t(accumulationSteps) << ", expected at least 1";
+      return emitError(module.getLoc())
+             << "accumulation-steps is " << int64_t(accumulationSteps) << ", expected at least 1";
     if (reduceAt != "" && reduceAt != "step" && reduceAt != "micro_batch")
-      return emitError(module.getLoc()) << "reduce-at is '" << reduceAt.getValue() << "', expected 'step' or 'micro_batch'";
+      return emitError(module.getLoc())
+             << "reduce-at is '" << reduceAt.getValue() << "', expected 'step' or 'micro_batch'";
     const bool gradientsSharded = stage >= 2;
     if (reduceAt == "step" && gradientsSharded)
       return emitError(module.getLoc()) << "reduce-at is 'step', but stage " << int64_t(stage)
-                                << " shards gradients, which are reduced in each micro-batch";
+                                        << " shards gradients, which are reduced in each micro-batch";
     reduceAtStep = reduceAt == "step" || (reduceAt.empty() && !gradientsSharded);
     return success();
   }
@@ -75,7 +77,8 @@ private:
           return op.emitOpError("is there already; zero-insert-collectives runs once");
     for (UnrealizedConversionCastOp cast : getReductionCasts(micro))
       if (!cast.getOperand(0).getDefiningOp<PackOp>())
-        return cast.emitOpError("takes contributions that are no zero.pack; zero-partition-state packs gradients");
+        return cast.emitOpError(
+            "takes contributions that are no zero.pack; zero-partition-state packs gradients");
     for (BlockArgument argument : micro.getArguments())
       if (nn::RoleAttr role = getArgumentRole(micro, argument.getArgNumber());
           role && role.getKind() == nn::RoleKind::Parameter && isa<RankedTensorType>(argument.getType()))
@@ -84,7 +87,8 @@ private:
     return success();
   }
 
-  static SmallVector<UnrealizedConversionCastOp> getCasts(func::FuncOp function, llvm::function_ref<bool(Type)> ofOperand) {
+  static SmallVector<UnrealizedConversionCastOp> getCasts(func::FuncOp function,
+                                                          llvm::function_ref<bool(Type)> ofOperand) {
     SmallVector<UnrealizedConversionCastOp> casts;
     for (auto cast : function.front().getOps<UnrealizedConversionCastOp>())
       if (cast->getNumOperands() == 1 && ofOperand(cast.getOperand(0).getType()))
@@ -114,14 +118,17 @@ private:
     auto pack = cast.getOperand(0).getDefiningOp<PackOp>();
     Operation *last = nullptr;
     for (Value gradient : pack.getGradients())
-      if (Operation *producer = gradient.getDefiningOp(); producer && (!last || last->isBeforeInBlock(producer)))
+      if (Operation *producer = gradient.getDefiningOp();
+          producer && (!last || last->isBeforeInBlock(producer)))
         last = producer;
     if (last)
       pack->moveAfter(last);
     OpBuilder builder(pack);
     builder.setInsertionPointAfter(pack);
     cast.getResult(0).replaceAllUsesWith(
-        reduceInUpdate ? pack.getResult() : createReduction(builder, pack.getLoc(), pack.getResult(), cast.getResult(0).getType()));
+        reduceInUpdate
+            ? pack.getResult()
+            : createReduction(builder, pack.getLoc(), pack.getResult(), cast.getResult(0).getType()));
     cast.erase();
   }
 
@@ -133,7 +140,8 @@ private:
     return createCollective<AllReduceStartOp>(builder, loc, partial, result);
   }
 
-  /// Gradients, the loss and the count of a micro-batch are added to those of the step, which become arguments.
+  /// Gradients, the loss and the count of a micro-batch are added to those of the step, which become
+  /// arguments.
   void accumulate(func::FuncOp micro) {
     ResultList results(micro);
     for (auto [index, value] : llvm::enumerate(results.values)) {
@@ -141,14 +149,15 @@ private:
       if (!role || (role.getKind() != nn::RoleKind::Gradient && role.getKind() != nn::RoleKind::LossSum &&
                     role.getKind() != nn::RoleKind::LabelCount))
         continue;
-      Value accumulator = insertArgument(micro, micro.getNumArguments(), value.getType(),
-                                         makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
+      Value accumulator =
+          insertArgument(micro, micro.getNumArguments(), value.getType(),
+                         makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfterValue(value);
       value = AccumulateOp::create(builder, value.getLoc(), value.getType(), accumulator, value);
       if (isa<PartialType>(value.getType())) {
         NamedAttrList attrs(results.attrs[index]);
-        attrs.erase(kWholeBufferAttrName);  // a partial bucket is whole anyway
+        attrs.erase(kWholeBufferAttrName); // a partial bucket is whole anyway
         results.attrs[index] = attrs.getDictionary(&getContext());
       }
     }
@@ -163,8 +172,8 @@ private:
     sumOverRanks(update, mesh);
     for (UnrealizedConversionCastOp cast : getGatherCasts(update)) {
       OpBuilder builder(cast);
-      cast.getResult(0).replaceAllUsesWith(
-          createCollective<AllGatherStartOp>(builder, cast.getLoc(), cast.getOperand(0), cast.getResult(0).getType()));
+      cast.getResult(0).replaceAllUsesWith(createCollective<AllGatherStartOp>(
+          builder, cast.getLoc(), cast.getOperand(0), cast.getResult(0).getType()));
       cast.erase();
     }
   }
@@ -181,7 +190,8 @@ private:
       Value sum = createReduction(builder, argument.getLoc(), argument, reduced);
       argument.replaceAllUsesExcept(sum, sum.getDefiningOp<WaitOp>().getFuture().getDefiningOp());
     }
-    update.setType(FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
+    update.setType(
+        FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
   }
 
   /// The loss, the count, and sums of squares of shards are this rank's until they are summed.

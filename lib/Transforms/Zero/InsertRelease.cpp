@@ -11,9 +11,9 @@
 // Test: test/Transforms/Zero/insert-release.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "Gathers.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;

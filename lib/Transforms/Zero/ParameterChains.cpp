@@ -6,7 +6,8 @@ using namespace mlir;
 namespace zero::sharding {
 
 bool isChainOp(Operation *op) {
-  return isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp, nn::BroadcastOp, nn::ConcatOp, nn::PadOp>(op);
+  return isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp, nn::BroadcastOp, nn::ConcatOp,
+             nn::PadOp>(op);
 }
 
 bool isBucketView(Operation *op) { return isa<ViewOp, ShardOfOp, AliasOp>(op); }

@@ -1,7 +1,8 @@
 //===- ParameterChains.h - Values computed from parameters alone ----------===//
 //
-// A transpose, reshape, slice or cast of a gathered parameter costs no gather to compute again, but keeps the bucket (or a
-// copy of it) alive where it is kept. So such chains are cloned beside each gather and end before its release.
+// A transpose, reshape, slice or cast of a gathered parameter costs no gather to compute again, but keeps the
+// bucket (or a copy of it) alive where it is kept. So such chains are cloned beside each gather and end before
+// its release.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_TRANSFORMS_ZERO_PARAMETERCHAINS_H
@@ -13,7 +14,8 @@
 
 namespace zero::sharding {
 
-/// An op that only moves or converts elements: what its operands are computed from is what its result is computed from.
+/// An op that only moves or converts elements: what its operands are computed from is what its result is
+/// computed from.
 bool isChainOp(mlir::Operation *op);
 /// Another way to see the bytes of a bucket: zero.view, zero.shard_of, zero.alias.
 bool isBucketView(mlir::Operation *op);

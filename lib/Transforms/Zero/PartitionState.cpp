@@ -2,26 +2,37 @@
 //
 // With the optimizer state, gradients and parameters sharded (stage 3), 2 ranks, @b0 = [w, b]:
 //
-//   func.func @micro(%x, %w {parameter "w"}, %b {parameter "b"}) -> (.., {gradient "w"}, {gradient "b"}) {.. return .., %dw, %db}
-//   func.func @update(%w, %b, %dw, %db, .., %scale ..) -> ({parameter "w"}, {parameter "b"}) {
-//     %w1 = nn.sgd %w, %dw scale %scale lr %lr  %b1 = nn.sgd %b, %db scale %scale lr %lr  return %w1, %b1 }
+//   func.func @micro(%x, %w {parameter "w"}, %b {parameter "b"}) -> (.., {gradient "w"}, {gradient "b"}) {
+//     .. return .., %dw, %db
+//   }
+//   func.func @update(%w, %b, %dw, %db, %lr ..) -> ({parameter "w"}, {parameter "b"}) {
+//     %w1 = nn.sgd %w, %dw scale %lr lr %lr
+//     %b1 = nn.sgd %b, %db scale %lr lr %lr
+//     return %w1, %b1
+//   }
 // becomes
 //   func.func @micro(%x, %s: !zero.shard<@b0> {parameter "b0"}) -> (.., !zero.shard<@b0> {gradient "b0"}) {
-//     %f = builtin.unrealized_conversion_cast %s : !zero.shard<@b0> to !zero.full<@b0>          // a gather, to be placed
-//     %w = zero.view %f["w"]  %b = zero.view %f["b"] ..
+//     %f = builtin.unrealized_conversion_cast %s : !zero.shard<@b0> to !zero.full<@b0>     // a gather
+//     %w = zero.view %f["w"]
+//     %b = zero.view %f["b"]
+//     ..
 //     %p = zero.pack @b0 (%dw, %db)
-//     %g = builtin.unrealized_conversion_cast %p : !zero.partial<@b0> to !zero.shard<@b0>       // a reduction, to be placed
-//     return .., %g }
-//   func.func @update(%s: !zero.shard<@b0>, %g: !zero.shard<@b0>, ..) -> (!zero.shard<@b0> {parameter "b0"}) {
-//     %s1 = zero.update @b0 (%s, %g) scalars(%scale, %lr) { nn.sgd on one element }  return %s1 }
+//     %g = builtin.unrealized_conversion_cast %p : !zero.partial<@b0> to !zero.shard<@b0>  // a reduction
+//     return .., %g
+//   }
+//   func.func @update(%s: !zero.shard<@b0>, %g: !zero.shard<@b0>, ..)
+//       -> (!zero.shard<@b0> {parameter "b0"}) {
+//     %s1 = zero.update @b0 (%s, %g) scalars(%lr, %lr) { nn.sgd on one element }
+//     return %s1
+//   }
 //
 // Each cast says that a value changes hands; zero-insert-collectives puts collectives in their place.
 // Test: test/Transforms/Zero/partition-state.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "StepFunctions.h"
 #include "UpdatePartition.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;
@@ -69,13 +80,15 @@ private:
     for (BucketOp bucket : getOperation().getOps<BucketOp>()) {
       auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
       Type shard = ShardType::get(&getContext(), symbol), full = FullType::get(&getContext(), symbol);
-      bool persists = llvm::all_of(bucket.getSlots().getAsRange<SlotAttr>(),
-                                   [&](SlotAttr slot) { return slot.getNumElements() < persistenceThreshold; });
+      bool persists = llvm::all_of(bucket.getSlots().getAsRange<SlotAttr>(), [&](SlotAttr slot) {
+        return slot.getNumElements() < persistenceThreshold;
+      });
       BucketStates state{bucket, kinds.parameter && !persists ? shard : full, kinds.optimizer ? shard : full};
       // The gradient is needed where the update is; not sharded, its state is a whole buffer all the same.
       state.wholeGradient = kinds.optimizer && !kinds.gradient;
       for (auto [index, slot] : llvm::enumerate(bucket.getSlots().getAsRange<SlotAttr>())) {
-        auto [known, inserted] = states.slots.try_emplace(slot.getName(), SlotPlace{states.buckets.size(), index});
+        auto [known, inserted] =
+            states.slots.try_emplace(slot.getName(), SlotPlace{states.buckets.size(), index});
         if (!inserted)
           return bucket.emitOpError() << "has a slot '" << slot.getName() << "', as bucket @"
                                       << states.buckets[known->second.bucket].bucket.getSymName() << " has";
@@ -94,13 +107,15 @@ private:
       if (!role || role.getKind() != nn::RoleKind::Parameter)
         continue;
       if (!states.slots.contains(role.getName()))
-        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' is in no bucket; zero-assign-buckets lays all out";
+        return emitError(argument.getLoc())
+               << "parameter '" << role.getName() << "' is in no bucket; zero-assign-buckets lays all out";
       parameters[role.getName()] = argument;
     }
     for (BucketStates &state : states.buckets)
       for (SlotAttr slot : state.bucket.getSlots().getAsRange<SlotAttr>())
         if (!parameters.contains(slot.getName()))
-          return state.bucket.emitOpError() << "has a slot '" << slot.getName() << "', but @micro has no such parameter";
+          return state.bucket.emitOpError()
+                 << "has a slot '" << slot.getName() << "', but @micro has no such parameter";
     return success();
   }
 
@@ -123,9 +138,8 @@ private:
         return failure();
       Value whole = insertArgument(micro, place++, state.parameter, *attrs, loc);
       Type full = FullType::get(&getContext(), FlatSymbolRefAttr::get(state.bucket.getSymNameAttr()));
-      bool read = llvm::any_of(state.bucket.getSlots().getAsRange<SlotAttr>(), [&](SlotAttr slot) {
-        return !parameters.lookup(slot.getName()).use_empty();
-      });
+      bool read = llvm::any_of(state.bucket.getSlots().getAsRange<SlotAttr>(),
+                               [&](SlotAttr slot) { return !parameters.lookup(slot.getName()).use_empty(); });
       if (!read)
         continue;
       if (whole.getType() != full)
@@ -134,7 +148,8 @@ private:
         BlockArgument parameter = parameters.lookup(slot.getName());
         if (parameter.use_empty())
           continue;
-        parameter.replaceAllUsesWith(ViewOp::create(builder, parameter.getLoc(), parameter.getType(), whole, slot.getName()));
+        parameter.replaceAllUsesWith(
+            ViewOp::create(builder, parameter.getLoc(), parameter.getType(), whole, slot.getName()));
       }
     }
     BitVector replaced(micro.getNumArguments());
@@ -157,7 +172,8 @@ private:
     NamedAttrList attrs(makeRole(&getContext(), nn::RoleKind::Parameter, bucket.getSymName()));
     if (without && !data.empty()) {
       emitError(parameters.lookup(without.getName()).getLoc())
-          << "parameter '" << without.getName() << "' has no nn.data, but others of bucket @" << bucket.getSymName() << " have";
+          << "parameter '" << without.getName() << "' has no nn.data, but others of bucket @"
+          << bucket.getSymName() << " have";
       return failure();
     }
     if (!data.empty())
@@ -193,7 +209,8 @@ private:
     return success();
   }
 
-  LogicalResult packGradients(func::FuncOp micro, BucketStates &state, const llvm::StringMap<Value> &gradients, OpBuilder &builder,
+  LogicalResult packGradients(func::FuncOp micro, BucketStates &state,
+                              const llvm::StringMap<Value> &gradients, OpBuilder &builder,
                               ResultList &results) {
     BucketOp bucket = state.bucket;
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
@@ -202,23 +219,26 @@ private:
       Value gradient = gradients.lookup(slot.getName());
       Type type = parameters.lookup(slot.getName()).getType();
       if (!gradient)
-        return emitError(micro.getLoc()) << "@micro returns no gradient of parameter '" << slot.getName() << "'; nn-build-backward returns all";
+        return emitError(micro.getLoc()) << "@micro returns no gradient of parameter '" << slot.getName()
+                                         << "'; nn-build-backward returns all";
       if (gradient.getType() != type)
-        return emitError(micro.getLoc()) << "gradient '" << slot.getName() << "' has type " << gradient.getType() << ", but the parameter is "
-                                 << type;
+        return emitError(micro.getLoc()) << "gradient '" << slot.getName() << "' has type "
+                                         << gradient.getType() << ", but the parameter is " << type;
       operands.push_back(gradient);
     }
-    Value partial = PackOp::create(builder, bucket.getLoc(), PartialType::get(&getContext(), symbol), symbol, operands);
+    Value partial =
+        PackOp::create(builder, bucket.getLoc(), PartialType::get(&getContext(), symbol), symbol, operands);
     NamedAttrList attrs(makeRole(&getContext(), nn::RoleKind::Gradient, bucket.getSymName()));
     if (state.wholeGradient)
       attrs.set(kWholeBufferAttrName, builder.getUnitAttr());
-    results.add(UnrealizedConversionCastOp::create(builder, bucket.getLoc(), state.updated, partial).getResult(0),
-                attrs.getDictionary(&getContext()));
+    results.add(
+        UnrealizedConversionCastOp::create(builder, bucket.getLoc(), state.updated, partial).getResult(0),
+        attrs.getDictionary(&getContext()));
     return success();
   }
 
   BucketStatesOfModule states;
-  llvm::StringMap<BlockArgument> parameters;  // of @micro, by name
+  llvm::StringMap<BlockArgument> parameters; // of @micro, by name
 };
 
 } // namespace

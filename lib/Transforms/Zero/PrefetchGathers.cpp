@@ -14,9 +14,9 @@
 // Test: test/Transforms/Zero/prefetch-gathers.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "Gathers.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;
@@ -31,11 +31,12 @@ struct Limits {
   int64_t inFlight, alive;
 };
 
-/// Moves the gathers of one function. Places are indices of *anchors*, the ops that are no starts of gathers: a start at
-/// place i stands before anchor i.
+/// Moves the gathers of one function. Places are indices of *anchors*, the ops that are no starts of gathers:
+/// a start at place i stands before anchor i.
 class Prefetch {
 public:
-  Prefetch(func::FuncOp function, SmallVector<Gather> gathers, Limits limits) : gathers(std::move(gathers)), limits(limits) {
+  Prefetch(func::FuncOp function, SmallVector<Gather> gathers, Limits limits)
+      : gathers(std::move(gathers)), limits(limits) {
     for (Operation &op : function.front()) {
       places[&op] = anchors.size();
       if (!isa<AllGatherStartOp>(op))
@@ -89,7 +90,7 @@ private:
   Limits limits;
   std::vector<Operation *> anchors;
   llvm::DenseMap<Operation *, int> places;
-  std::vector<int64_t> inFlight, alive;  // elements, while each anchor runs
+  std::vector<int64_t> inFlight, alive; // elements, while each anchor runs
 };
 
 class ZeroPrefetchGathers : public impl::ZeroPrefetchGathersBase<ZeroPrefetchGathers> {
@@ -97,7 +98,8 @@ public:
   using ZeroPrefetchGathersBase::ZeroPrefetchGathersBase;
   void runOnOperation() override {
     if (prefetchElements < 0) {
-      emitError(getOperation().getLoc()) << "prefetch-elements is " << int64_t(prefetchElements) << ", expected 0 or more";
+      emitError(getOperation().getLoc())
+          << "prefetch-elements is " << int64_t(prefetchElements) << ", expected 0 or more";
       return signalPassFailure();
     }
     int64_t moved = 0, blocked = 0;
@@ -113,7 +115,8 @@ public:
       blocked += prefetch.blocked;
     }
     if (report)
-      emitRemark(getOperation().getLoc()) << "moved " << moved << " gathers, kept " << blocked << " back by a limit";
+      emitRemark(getOperation().getLoc())
+          << "moved " << moved << " gathers, kept " << blocked << " back by a limit";
   }
 };
 

@@ -12,9 +12,9 @@
 // Test: test/Transforms/Zero/sink-waits.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "ParameterChains.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;
@@ -62,7 +62,8 @@ private:
       behind = behind->getNextNode();
     if (behind == target)
       return false;
-    // In program order, so that operands stay before their uses; a follower that stands behind the target may stay there.
+    // In program order, so that operands stay before their uses; a follower that stands behind the target may
+    // stay there.
     SmallVector<Operation *> ordered(moving.begin(), moving.end());
     llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     for (Operation *op : ordered)
@@ -71,7 +72,8 @@ private:
     return true;
   }
 
-  /// The reduction that is to start next, if the contributions of the one waited for lie in memory of their own.
+  /// The reduction that is to start next, if the contributions of the one waited for lie in memory of their
+  /// own.
   Operation *getNextReduction(WaitOp wait) {
     Operation *start = wait.getFuture().getDefiningOp();
     if (!start || !isReductionStart(start) || isa<BlockArgument>(start->getOperand(0)))

@@ -9,19 +9,20 @@ FailureOr<func::FuncOp> getStepFunction(ModuleOp module, StringRef name) {
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function) {
     emitError(module.getLoc()) << "module has no function @" << name << "; run "
-                       << (name == "micro" ? "nn-build-backward" : "nn-append-optimizer") << " first";
+                               << (name == "micro" ? "nn-build-backward" : "nn-append-optimizer") << " first";
     return failure();
   }
   if (!function.getBody().hasOneBlock()) {
-    emitError(function.getLoc()) << "@" << name << " has " << function.getBody().getBlocks().size() << " blocks, expected 1";
+    emitError(function.getLoc()) << "@" << name << " has " << function.getBody().getBlocks().size()
+                                 << " blocks, expected 1";
     return failure();
   }
   return function;
 }
 
 SmallVector<func::FuncOp> getFunctionsOfOneBlock(ModuleOp module) {
-  return llvm::to_vector(
-      llvm::make_filter_range(module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f.getBody().hasOneBlock(); }));
+  return llvm::to_vector(llvm::make_filter_range(module.getOps<func::FuncOp>(),
+                                                 [](func::FuncOp f) { return f.getBody().hasOneBlock(); }));
 }
 
 nn::RoleAttr getArgumentRole(func::FuncOp function, unsigned index) {
@@ -65,23 +66,27 @@ void ResultList::add(Value value, DictionaryAttr attributes) {
 
 void ResultList::assignTo(func::FuncOp function) const {
   function.front().getTerminator()->setOperands(values);
-  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(), TypeRange(ValueRange(values))));
+  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(),
+                                     TypeRange(ValueRange(values))));
   function.setAllResultAttrs(attrs);
 }
 
-BlockArgument insertArgument(func::FuncOp function, unsigned index, Type type, DictionaryAttr attrs, Location loc) {
+BlockArgument insertArgument(func::FuncOp function, unsigned index, Type type, DictionaryAttr attrs,
+                             Location loc) {
   SmallVector<DictionaryAttr> all;
   function.getAllArgAttrs(all);
   all.insert(all.begin() + index, attrs);
   BlockArgument argument = function.front().insertArgument(index, type, loc);
-  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(), function.getResultTypes()));
+  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(),
+                                     function.getResultTypes()));
   function.setAllArgAttrs(all);
   return argument;
 }
 
 DictionaryAttr makeRole(MLIRContext *context, nn::RoleKind kind, StringRef name) {
   Builder builder(context);
-  return builder.getDictionaryAttr(builder.getNamedAttr(nn::kRoleAttrName, nn::RoleAttr::get(context, kind, name)));
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr(nn::kRoleAttrName, nn::RoleAttr::get(context, kind, name)));
 }
 
 FailureOr<MeshOp> getMesh(ModuleOp module) {
@@ -91,7 +96,8 @@ FailureOr<MeshOp> getMesh(ModuleOp module) {
   if (meshes.empty())
     emitError(module.getLoc(), "module has no zero.mesh; run zero-assign-buckets first");
   else
-    meshes[1].emitOpError("is a second mesh; one is supported").attachNote(meshes[0].getLoc()) << "the first mesh is here";
+    meshes[1].emitOpError("is a second mesh; one is supported").attachNote(meshes[0].getLoc())
+        << "the first mesh is here";
   return failure();
 }
 

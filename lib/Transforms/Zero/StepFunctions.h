@@ -35,8 +35,8 @@ struct ResultList {
 };
 
 /// Adds an argument before argument `index`.
-mlir::BlockArgument insertArgument(mlir::func::FuncOp function, unsigned index, mlir::Type type, mlir::DictionaryAttr attrs,
-                                   mlir::Location loc);
+mlir::BlockArgument insertArgument(mlir::func::FuncOp function, unsigned index, mlir::Type type,
+                                   mlir::DictionaryAttr attrs, mlir::Location loc);
 /// `{nn.role = #nn.role<kind "name">}`.
 mlir::DictionaryAttr makeRole(mlir::MLIRContext *context, nn::RoleKind kind, llvm::StringRef name);
 

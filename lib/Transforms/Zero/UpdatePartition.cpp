@@ -12,7 +12,7 @@ namespace {
 /// The update of one parameter, as nn-append-optimizer wrote it.
 struct ParameterUpdate {
   Operation *op = nullptr;
-  SmallVector<nn::RoleKind> states;  // of the operands that are states, in order
+  SmallVector<nn::RoleKind> states; // of the operands that are states, in order
 };
 
 class UpdatePartition {
@@ -59,19 +59,21 @@ private:
       ParameterUpdate one{&op, {}};
       nn::RoleAttr parameter = getStateRole(op.getOperand(0));
       if (!parameter || parameter.getKind() != nn::RoleKind::Parameter)
-        return op.emitOpError("updates a value that is no parameter of @update; only the parameters themselves can be partitioned");
+        return op.emitOpError("updates a value that is no parameter of @update; only the parameters "
+                              "themselves can be partitioned");
       for (Value operand : op.getOperands()) {
         nn::RoleAttr role = getStateRole(operand);
         if (!role) {
           auto type = cast<RankedTensorType>(operand.getType());
           if (type.getRank() != 0 || !type.getElementType().isF32())
-            return op.emitOpError() << "of parameter '" << parameter.getName() << "' takes a value of type " << type
-                                    << " that is no state; expected states and 0-d f32 tensors";
+            return op.emitOpError() << "of parameter '" << parameter.getName() << "' takes a value of type "
+                                    << type << " that is no state; expected states and 0-d f32 tensors";
           continue;
         }
         if (role.getName() != parameter.getName())
-          return op.emitOpError() << "of parameter '" << parameter.getName() << "' takes the " << nn::stringifyRoleKind(role.getKind())
-                                  << " of '" << role.getName() << "'";
+          return op.emitOpError() << "of parameter '" << parameter.getName() << "' takes the "
+                                  << nn::stringifyRoleKind(role.getKind()) << " of '" << role.getName()
+                                  << "'";
         one.states.push_back(role.getKind());
       }
       auto place = states.slots.find(parameter.getName());
@@ -79,7 +81,8 @@ private:
         return op.emitOpError() << "updates parameter '" << parameter.getName() << "', which is in no bucket";
       ParameterUpdate &known = updates[place->second.bucket][place->second.slot];
       if (known.op) {
-        InFlightDiagnostic error = op.emitOpError() << "updates parameter '" << parameter.getName() << "' a second time";
+        InFlightDiagnostic error = op.emitOpError()
+                                   << "updates parameter '" << parameter.getName() << "' a second time";
         error.attachNote(known.op->getLoc()) << "the first update is here";
         return error;
       }
@@ -93,8 +96,9 @@ private:
     for (auto [bucket, ofBucket] : llvm::enumerate(updates)) {
       for (auto [slot, one] : llvm::enumerate(ofBucket)) {
         if (!one.op)
-          return emitError(update.getLoc()) << "@update has no nn.adam or nn.sgd of parameter '" << getSlotName(bucket, slot)
-                                    << "'; nn-append-optimizer makes one";
+          return emitError(update.getLoc())
+                 << "@update has no nn.adam or nn.sgd of parameter '" << getSlotName(bucket, slot)
+                 << "'; nn-append-optimizer makes one";
         if (slot != 0 && failed(checkAlike(bucket, slot)))
           return failure();
       }
@@ -105,9 +109,10 @@ private:
   LogicalResult checkAlike(size_t bucket, size_t slot) {
     const ParameterUpdate &first = updates[bucket].front(), &other = updates[bucket][slot];
     auto fail = [&](const Twine &what) {
-      InFlightDiagnostic error = other.op->emitOpError() << "updates parameter '" << getSlotName(bucket, slot) << "' " << what << " than '"
-                                                         << getSlotName(bucket, 0) << "', but both are in bucket @"
-                                                         << StringRef(states.buckets[bucket].bucket.getSymName());
+      InFlightDiagnostic error = other.op->emitOpError()
+                                 << "updates parameter '" << getSlotName(bucket, slot) << "' " << what
+                                 << " than '" << getSlotName(bucket, 0) << "', but both are in bucket @"
+                                 << StringRef(states.buckets[bucket].bucket.getSymName());
       error.attachNote(first.op->getLoc()) << "'" << getSlotName(bucket, 0) << "' is updated here";
       return error;
     };
@@ -124,12 +129,14 @@ private:
     };
     llvm::SetVector<StringAttr> names;
     DictionaryAttr firstAttrs = first.op->getAttrDictionary(), otherAttrs = other.op->getAttrDictionary();
-    for (NamedAttribute attribute : llvm::concat<const NamedAttribute>(firstAttrs.getValue(), otherAttrs.getValue()))
+    for (NamedAttribute attribute :
+         llvm::concat<const NamedAttribute>(firstAttrs.getValue(), otherAttrs.getValue()))
       if (attribute.getName() != "operandSegmentSizes")
         names.insert(attribute.getName());
     for (StringAttr name : names)
       if (firstAttrs.get(name) != otherAttrs.get(name))
-        return fail("with another " + name.getValue() + " (" + text(otherAttrs.get(name)) + " and " + text(firstAttrs.get(name)) + ")");
+        return fail("with another " + name.getValue() + " (" + text(otherAttrs.get(name)) + " and " +
+                    text(firstAttrs.get(name)) + ")");
     for (auto [a, b] : llvm::zip_equal(first.op->getOperands(), other.op->getOperands()))
       if (a != b && !getStateRole(a))
         return fail("with another scalar");
@@ -143,8 +150,10 @@ private:
         continue;
       for (Operation *user : argument.getUsers())
         if (!isUpdate(user) && !(isa<nn::GlobalNormOp>(user) && role.getKind() == nn::RoleKind::Gradient))
-          return user->emitOpError() << "reads " << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName()
-                                     << "' in @update, where only nn.adam, nn.sgd and, of gradients, nn.global_norm can be partitioned";
+          return user->emitOpError() << "reads " << nn::stringifyRoleKind(role.getKind()) << " '"
+                                     << role.getName()
+                                     << "' in @update, where only nn.adam, nn.sgd and, of gradients, "
+                                        "nn.global_norm can be partitioned";
     }
     return success();
   }
@@ -192,7 +201,8 @@ private:
       if (!getStateRole(operand))
         scalars.push_back(operand);
     SmallVector<Type> types(first->getNumResults(), bucket.updated);
-    auto updateOp = UpdateOp::create(builder, op.getLoc(), types, FlatSymbolRefAttr::get(op.getSymNameAttr()), stateValues, scalars);
+    auto updateOp = UpdateOp::create(builder, op.getLoc(), types, FlatSymbolRefAttr::get(op.getSymNameAttr()),
+                                     stateValues, scalars);
     makeBody(updateOp, first, op.getElement());
     results[number].assign(updateOp.getResults().begin(), updateOp.getResults().end());
   }
@@ -230,7 +240,8 @@ private:
     }
     for (auto &slot : states.slots)
       if (!counted.contains(slot.getKey()))
-        return norm.emitOpError() << "leaves gradient '" << slot.getKey() << "' out; the norm of buckets is of all gradients";
+        return norm.emitOpError() << "leaves gradient '" << slot.getKey()
+                                  << "' out; the norm of buckets is of all gradients";
     OpBuilder builder(norm);
     SmallVector<Value> gradients;
     for (auto &ofBucket : arguments)
@@ -254,10 +265,13 @@ private:
       }
       auto place = states.slots.find(role.getName());
       std::optional<unsigned> number =
-          place == states.slots.end() ? std::nullopt : getResultNumber(updates[place->second.bucket][place->second.slot], role.getKind());
+          place == states.slots.end()
+              ? std::nullopt
+              : getResultNumber(updates[place->second.bucket][place->second.slot], role.getKind());
       if (!number || updates[place->second.bucket][place->second.slot].op->getResult(*number) != value)
-        return emitError(update.getLoc()) << "result #" << index << " of @update, the new " << nn::stringifyRoleKind(role.getKind()) << " '"
-                                  << role.getName() << "', is not what updates that state";
+        return emitError(update.getLoc())
+               << "result #" << index << " of @update, the new " << nn::stringifyRoleKind(role.getKind())
+               << " '" << role.getName() << "', is not what updates that state";
       if (llvm::is_contained(kinds, role.getKind()))
         continue;
       kinds.push_back(role.getKind());
@@ -276,13 +290,14 @@ private:
     for (auto [bucket, ofBucket] : llvm::enumerate(updates))
       for (nn::RoleKind kind : ofBucket.front().states)
         if (kind != nn::RoleKind::Gradient && !llvm::is_contained(kinds, kind))
-          return emitError(update.getLoc()) << "@update returns no new " << nn::stringifyRoleKind(kind) << " of parameter '"
-                                    << getSlotName(bucket, 0) << "'";
+          return emitError(update.getLoc()) << "@update returns no new " << nn::stringifyRoleKind(kind)
+                                            << " of parameter '" << getSlotName(bucket, 0) << "'";
     list.assignTo(update);
     return success();
   }
 
-  /// The result of an update that is the new value of a state: results are the states but the gradient, in order.
+  /// The result of an update that is the new value of a state: results are the states but the gradient, in
+  /// order.
   std::optional<unsigned> getResultNumber(const ParameterUpdate &one, nn::RoleKind kind) {
     unsigned number = 0;
     for (nn::RoleKind state : one.states) {
@@ -306,12 +321,14 @@ private:
   func::FuncOp update;
   BucketStatesOfModule &states;
   SmallVector<SmallVector<ParameterUpdate>> updates;            // by bucket and slot
-  SmallVector<std::map<nn::RoleKind, BlockArgument>> arguments;  // by bucket
-  SmallVector<SmallVector<Value>> results;                       // by bucket: of its zero.update
+  SmallVector<std::map<nn::RoleKind, BlockArgument>> arguments; // by bucket
+  SmallVector<SmallVector<Value>> results;                      // by bucket: of its zero.update
 };
 
 } // namespace
 
-LogicalResult partitionUpdate(func::FuncOp update, BucketStatesOfModule &states) { return UpdatePartition(update, states).run(); }
+LogicalResult partitionUpdate(func::FuncOp update, BucketStatesOfModule &states) {
+  return UpdatePartition(update, states).run();
+}
 
 } // namespace zero::sharding

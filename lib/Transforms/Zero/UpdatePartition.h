@@ -9,9 +9,10 @@ namespace zero::sharding {
 /// Who holds what of a bucket.
 struct BucketStates {
   BucketOp bucket;
-  mlir::Type parameter;        ///< of the parameter as a state
-  mlir::Type updated;          ///< of what zero.update takes: the gradient, the optimizer states and (part of) the parameter
-  bool wholeGradient = false;  ///< the gradient's state is a whole local buffer although `updated` is a shard
+  mlir::Type parameter; ///< of the parameter as a state
+  mlir::Type
+      updated; ///< of what zero.update takes: the gradient, the optimizer states and (part of) the parameter
+  bool wholeGradient = false; ///< the gradient's state is a whole local buffer although `updated` is a shard
 };
 
 struct SlotPlace {
@@ -20,10 +21,11 @@ struct SlotPlace {
 
 struct BucketStatesOfModule {
   llvm::SmallVector<BucketStates> buckets;
-  llvm::StringMap<SlotPlace> slots;  ///< by the parameter's name
+  llvm::StringMap<SlotPlace> slots; ///< by the parameter's name
 };
 
-/// Rewrites @update: one state, one zero.update for each bucket and kind of state; the norm as an exact sum over buckets.
+/// Rewrites @update: one state, one zero.update for each bucket and kind of state; the norm as an exact sum
+/// over buckets.
 mlir::LogicalResult partitionUpdate(mlir::func::FuncOp update, BucketStatesOfModule &states);
 
 } // namespace zero::sharding

@@ -8,10 +8,10 @@
 // Test: test/Transforms/Zero/verify-schedule.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Zero/Passes.h"
 #include "Gathers.h"
 #include "ParameterChains.h"
 #include "StepFunctions.h"
+#include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
 using namespace zero::sharding;
@@ -30,7 +30,8 @@ public:
   void runOnOperation() override {
     bool ok = true;
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
-      ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) && succeeded(verifyStates(function));
+      ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) &&
+            succeeded(verifyStates(function));
     if (!ok || failed(verifyReductions()))
       signalPassFailure();
   }
@@ -43,11 +44,14 @@ private:
                                 << "; zero-insert-collectives turns each change of hands into a collective";
       for (Type type : op.getResultTypes())
         if (getBucketSymbol(type) && !getBucket(&op, type))
-          return op.emitOpError() << "gives " << type << ", but there is no such bucket; zero-assign-buckets makes all";
+          return op.emitOpError() << "gives " << type
+                                  << ", but there is no such bucket; zero-assign-buckets makes all";
       if (isStart(&op) && failed(verifyStart(&op)))
         return failure();
-      if (auto wait = dyn_cast<WaitOp>(op); wait && (!wait.getFuture().getDefiningOp() || !isStart(wait.getFuture().getDefiningOp())))
-        return op.emitOpError("waits for what no collective of this function started; zero-insert-collectives makes both");
+      if (auto wait = dyn_cast<WaitOp>(op);
+          wait && (!wait.getFuture().getDefiningOp() || !isStart(wait.getFuture().getDefiningOp())))
+        return op.emitOpError(
+            "waits for what no collective of this function started; zero-insert-collectives makes both");
     }
     return success();
   }
@@ -55,12 +59,15 @@ private:
   LogicalResult verifyStart(Operation *start) {
     Value future = start->getResult(0);
     if (future.use_empty())
-      return start->emitOpError("has no wait; zero-insert-collectives makes one, and zero-insert-release erases what is not used");
+      return start->emitOpError(
+          "has no wait; zero-insert-collectives makes one, and zero-insert-release erases what is not used");
     for (Operation *user : future.getUsers())
       if (!isa<WaitOp>(user))
-        return user->emitOpError() << "takes a future, which only zero.wait may; zero-insert-collectives waits";
+        return user->emitOpError()
+               << "takes a future, which only zero.wait may; zero-insert-collectives waits";
     if (!future.hasOneUse()) {
-      InFlightDiagnostic error = start->emitOpError("has more than one wait; zero-insert-collectives makes one");
+      InFlightDiagnostic error =
+          start->emitOpError("has more than one wait; zero-insert-collectives makes one");
       for (Operation *user : future.getUsers())
         error.attachNote(user->getLoc()) << "a wait is here";
       return error;
@@ -74,11 +81,13 @@ private:
     for (auto release : function.front().getOps<ReleaseOp>()) {
       auto [known, inserted] = releases.try_emplace(release.getFull(), release);
       if (!inserted) {
-        InFlightDiagnostic error = release.emitOpError("gives a bucket back that was given back before; zero-insert-release does it once");
+        InFlightDiagnostic error = release.emitOpError(
+            "gives a bucket back that was given back before; zero-insert-release does it once");
         error.attachNote(known->second.getLoc()) << "it was released here";
         return error;
       }
-      if (llvm::none_of(gathers, [&](Gather &gather) { return gather.wait.getResult() == release.getFull(); }))
+      if (llvm::none_of(gathers,
+                        [&](Gather &gather) { return gather.wait.getResult() == release.getFull(); }))
         return release.emitOpError("gives a bucket back that was not gathered; zero-insert-release does not");
     }
     for (Gather &gather : gathers)
@@ -91,18 +100,22 @@ private:
     WaitOp wait = gather.wait;
     if (gather.returned) {
       if (release)
-        return release.emitOpError() << "gives " << gather.describe() << " back, but the function returns it or what is computed from "
-                                     << "it alone; zero-insert-release keeps it, zero-insert-collectives clones chains";
+        return release.emitOpError()
+               << "gives " << gather.describe()
+               << " back, but the function returns it or what is computed from "
+               << "it alone; zero-insert-release keeps it, zero-insert-collectives clones chains";
       return success();
     }
     if (!release)
-      return wait.emitOpError() << "of " << gather.describe() << " has no release; run zero-insert-release last";
+      return wait.emitOpError() << "of " << gather.describe()
+                                << " has no release; run zero-insert-release last";
     for (Value value : gather.chains) {
       for (Operation *user : value.getUsers()) {
         if (user == release || !release->isBeforeInBlock(user))
           continue;
-        InFlightDiagnostic error = user->emitOpError() << "reads " << gather.describe()
-                                                       << " after its release; zero-insert-release puts it behind the last use";
+        InFlightDiagnostic error = user->emitOpError()
+                                   << "reads " << gather.describe()
+                                   << " after its release; zero-insert-release puts it behind the last use";
         error.attachNote(release.getLoc()) << "it is released here";
         return error;
       }
@@ -117,7 +130,8 @@ private:
     for (Operation &op : function.front()) {
       if (auto release = dyn_cast<ReleaseOp>(op))
         live -= getBucket(release, release.getFull().getType()).getElements();
-      const Gather *gather = llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op || one.wait == &op; });
+      const Gather *gather =
+          llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op || one.wait == &op; });
       if (gather == gathers.end() || gather->returned)
         continue;
       if (gather->wait == &op) {
@@ -129,12 +143,14 @@ private:
       inFlight += gather->elements;
       ++started;
       if (live > maxLiveElements)
-        return op.emitOpError() << "of " << gather->describe() << " brings the elements of gathered parameters alive to " << live
-                                << ", but max-live-elements is " << int64_t(maxLiveElements) << "; zero-prefetch-gathers keeps gathers back";
+        return op.emitOpError() << "of " << gather->describe()
+                                << " brings the elements of gathered parameters alive to " << live
+                                << ", but max-live-elements is " << int64_t(maxLiveElements)
+                                << "; zero-prefetch-gathers keeps gathers back";
       // One alone is always allowed: it is waited for at once.
       if (started > 1 && prefetchElements >= 0 && inFlight > prefetchElements)
-        return op.emitOpError() << "of " << gather->describe() << " brings the elements in flight to " << inFlight
-                                << ", but prefetch-elements is " << int64_t(prefetchElements)
+        return op.emitOpError() << "of " << gather->describe() << " brings the elements in flight to "
+                                << inFlight << ", but prefetch-elements is " << int64_t(prefetchElements)
                                 << "; zero-prefetch-gathers keeps gathers back";
     }
     return success();
@@ -148,12 +164,14 @@ private:
       auto [known, inserted] = stateTypes.try_emplace(role, type);
       if (inserted || known->second == type)
         return success();
-      return emitError(function.getLoc()) << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName() << "' is " << type << " as " << what
-                                  << " of @" << function.getSymName() << ", but " << known->second
-                                  << " elsewhere; zero-partition-state gives a state one type";
+      return emitError(function.getLoc())
+             << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName() << "' is " << type << " as "
+             << what << " of @" << function.getSymName() << ", but " << known->second
+             << " elsewhere; zero-partition-state gives a state one type";
     };
     for (BlockArgument argument : function.getArguments())
-      if (failed(check(getArgumentRole(function, argument.getArgNumber()), argument.getType(), "an argument")))
+      if (failed(
+              check(getArgumentRole(function, argument.getArgNumber()), argument.getType(), "an argument")))
         return failure();
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       if (failed(check(getResultRole(function, index), type, "a result")))
@@ -167,24 +185,27 @@ private:
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
       for (Operation &op : function.front()) {
         auto alias = dyn_cast<AliasOp>(op);
-        const bool reduces = isa<ReduceScatterStartOp, AllReduceStartOp>(op) || (alias && isa<PartialType>(alias.getOperand().getType()));
+        const bool reduces = isa<ReduceScatterStartOp, AllReduceStartOp>(op) ||
+                             (alias && isa<PartialType>(alias.getOperand().getType()));
         if (!reduces && !isa<PackOp>(op))
           continue;
         FlatSymbolRefAttr symbol = getBucketSymbol(op.getResult(0).getType());
         auto [known, inserted] = (reduces ? reduced : packed).insert({symbol, &op});
         if (inserted)
           continue;
-        InFlightDiagnostic error = op.emitOpError() << (reduces ? "reduces" : "packs") << " the gradients of bucket " << symbol
-                                                    << " a second time; "
-                                                    << (reduces ? "zero-insert-collectives reduces" : "zero-partition-state packs")
-                                                    << " them once";
+        InFlightDiagnostic error =
+            op.emitOpError() << (reduces ? "reduces" : "packs") << " the gradients of bucket " << symbol
+                             << " a second time; "
+                             << (reduces ? "zero-insert-collectives reduces" : "zero-partition-state packs")
+                             << " them once";
         error.attachNote(known->second->getLoc()) << "the first time is here";
         return error;
       }
     }
     for (auto &[symbol, pack] : packed)
       if (!reduced.contains(symbol))
-        return pack->emitOpError() << "has gradients of bucket " << symbol << " that are never reduced; zero-insert-collectives reduces them";
+        return pack->emitOpError() << "has gradients of bucket " << symbol
+                                   << " that are never reduced; zero-insert-collectives reduces them";
     return success();
   }
 
