@@ -6,7 +6,8 @@
 // becomes
 //   %2 = nn.concat %a, %b axis 1
 //
-// The gradient of a tensor that is read in slices is such a sum: as a concatenation its parts can be computed in place.
+// The gradient of a tensor that is read in slices is such a sum: as a concatenation its parts can be computed
+// in place.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"

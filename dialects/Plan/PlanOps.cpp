@@ -1,7 +1,7 @@
 //===- PlanOps.cpp - Verifiers of the plan's records ----------------------===//
 //
-// What one record can get wrong on its own. What records say about one another (slices in buffers, buffers in arenas,
-// events, sequence numbers, races) is checked by plan-verify.
+// What one record can get wrong on its own. What records say about one another (slices in buffers, buffers in
+// arenas, events, sequence numbers, races) is checked by plan-verify.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Plan/PlanOps.h"

@@ -19,7 +19,9 @@ int64_t getConfigInteger(ModuleOp module, StringRef path, int64_t otherwise) {
   return number ? number.getInt() : otherwise;
 }
 
-int64_t getAccumulationSteps(ModuleOp module) { return getConfigInteger(module, "gradient_accumulation_steps", 1); }
+int64_t getAccumulationSteps(ModuleOp module) {
+  return getConfigInteger(module, "gradient_accumulation_steps", 1);
+}
 
 CommunicationReport computeCommunicationReport(ModuleOp module) {
   CommunicationReport report;
@@ -39,7 +41,8 @@ CommunicationReport computeCommunicationReport(ModuleOp module) {
         report.control += bytes;
         break;
       }
-      CollectiveTraffic &traffic = byLabel[{static_cast<int>(collective.getKind()), collective.getLabel(), section.getSymName()}];
+      CollectiveTraffic &traffic =
+          byLabel[{static_cast<int>(collective.getKind()), collective.getLabel(), section.getSymName()}];
       traffic.kind = collective.getKind();
       traffic.label = collective.getLabel().str();
       traffic.section = section.getSymName().str();

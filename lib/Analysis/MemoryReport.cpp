@@ -14,7 +14,8 @@ static constexpr unsigned kPadding = static_cast<unsigned>(ContentClass::padding
 
 /// Adds the buffer's bytes to its class; its padding is counted with what is left of the arena.
 static void count(plan::BufferOp buffer, BytesByClass &bytes, int64_t sign = 1) {
-  bytes[static_cast<unsigned>(buffer.getContent())] += sign * static_cast<int64_t>(buffer.getSizeBytes() - buffer.getPaddingBytes());
+  bytes[static_cast<unsigned>(buffer.getContent())] +=
+      sign * static_cast<int64_t>(buffer.getSizeBytes() - buffer.getPaddingBytes());
 }
 
 SmallVector<ArenaReport> computeArenaReports(ModuleOp module) {
@@ -97,12 +98,13 @@ static void printParameters(ModuleOp module, raw_ostream &os) {
       elements += slot.getNumElements();
     }
   }
-  os << "parameters: " << parameters << " with " << elements << " elements in " << buckets << (buckets == 1 ? " bucket" : " buckets") << " ("
-     << padded << " elements with padding)\n";
+  os << "parameters: " << parameters << " with " << elements << " elements in " << buckets
+     << (buckets == 1 ? " bucket" : " buckets") << " (" << padded << " elements with padding)\n";
 }
 
 void printReport(ModuleOp module, raw_ostream &os) {
-  os << "ranks: " << getWorldSize(module) << ", stage " << getConfigInteger(module, "zero_optimization.stage", 0)
+  os << "ranks: " << getWorldSize(module) << ", stage "
+     << getConfigInteger(module, "zero_optimization.stage", 0)
      << ", micro-batches of a step and rank: " << getAccumulationSteps(module) << "\n";
   printParameters(module, os);
   for (const ArenaReport &report : computeArenaReports(module)) {

@@ -9,24 +9,28 @@ namespace zero {
 
 plan::QueueKind getQueue(Operation *command) {
   return TypeSwitch<Operation *, plan::QueueKind>(command)
-      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>([](auto op) { return op.getQueue(); });
+      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
+          [](auto op) { return op.getQueue(); });
 }
 
 ArrayRef<int64_t> getWaits(Operation *command) {
   return TypeSwitch<Operation *, ArrayRef<int64_t>>(command)
-      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>([](auto op) { return op.getWaits(); });
+      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
+          [](auto op) { return op.getWaits(); });
 }
 
 std::optional<int64_t> getRecord(Operation *command) {
   return TypeSwitch<Operation *, std::optional<int64_t>>(command)
-      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>([](auto op) -> std::optional<int64_t> {
-        if (std::optional<uint64_t> record = op.getRecord())
-          return *record;
-        return std::nullopt;
-      });
+      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
+          [](auto op) -> std::optional<int64_t> {
+            if (std::optional<uint64_t> record = op.getRecord())
+              return *record;
+            return std::nullopt;
+          });
 }
 
-void getSlices(Operation *command, SmallVectorImpl<plan::SliceAttr> &reads, SmallVectorImpl<plan::SliceAttr> &writes) {
+void getSlices(Operation *command, SmallVectorImpl<plan::SliceAttr> &reads,
+               SmallVectorImpl<plan::SliceAttr> &writes) {
   auto append = [](ArrayAttr slices, SmallVectorImpl<plan::SliceAttr> &to) {
     llvm::append_range(to, slices.getAsRange<plan::SliceAttr>());
   };

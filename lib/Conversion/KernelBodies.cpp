@@ -40,14 +40,15 @@ func::FuncOp outlineOp(Operation *op) {
 func::FuncOp outlineAccumulate(sharding::AccumulateOp accumulate, RankedTensorType type) {
   func::FuncOp function = createFunction(accumulate.getLoc(), {type, type}, {type});
   OpBuilder builder = OpBuilder::atBlockEnd(&function.front());
-  Value sum = nn::AddOp::create(builder, accumulate.getLoc(), type, function.getArgument(0), function.getArgument(1));
+  Value sum =
+      nn::AddOp::create(builder, accumulate.getLoc(), type, function.getArgument(0), function.getArgument(1));
   func::ReturnOp::create(builder, accumulate.getLoc(), sum);
   return function;
 }
 
 namespace {
-/// Clones an elementwise body on 0-d tensors as one on 1-d tensors. What depends on scalars alone stays 0-d and is
-/// broadcast where a whole tensor is needed.
+/// Clones an elementwise body on 0-d tensors as one on 1-d tensors. What depends on scalars alone stays 0-d
+/// and is broadcast where a whole tensor is needed.
 class UpdateOutliner {
 public:
   UpdateOutliner(func::FuncOp function, int64_t elements)
@@ -65,7 +66,9 @@ public:
   }
 
 private:
-  bool isScalar(Value value) { return cast<RankedTensorType>(mapping.lookup(value).getType()).getRank() == 0; }
+  bool isScalar(Value value) {
+    return cast<RankedTensorType>(mapping.lookup(value).getType()).getRank() == 0;
+  }
   RankedTensorType wholeType(Type type) {
     return RankedTensorType::get({elements}, cast<RankedTensorType>(type).getElementType());
   }
@@ -73,14 +76,15 @@ private:
     Value mapped = mapping.lookup(value);
     if (!isScalar(value))
       return mapped;
-    return nn::BroadcastOp::create(builder, value.getLoc(), wholeType(value.getType()), mapped, ArrayRef<int64_t>());
+    return nn::BroadcastOp::create(builder, value.getLoc(), wholeType(value.getType()), mapped,
+                                   ArrayRef<int64_t>());
   }
   /// Operands that the op defines as 0-d whatever the shape of the others.
   static bool takesScalar(Operation &op, unsigned operand) {
     if (isa<nn::AdamOp>(op))
-      return operand >= 4;  // scale, lr, both corrections
+      return operand >= 4; // scale, lr, both corrections
     if (isa<nn::SgdOp>(op))
-      return operand >= op.getNumOperands() - 2;  // scale, lr
+      return operand >= op.getNumOperands() - 2; // scale, lr
     return false;
   }
   void clone(Operation &op) {
@@ -109,10 +113,12 @@ func::FuncOp outlineUpdate(sharding::UpdateOp update, int64_t elements) {
   SmallVector<Type> operands, results;
   for (auto [i, argument] : llvm::enumerate(source.getArguments())) {
     auto type = cast<RankedTensorType>(argument.getType());
-    operands.push_back(i < update.getStates().size() ? RankedTensorType::get({elements}, type.getElementType()) : type);
+    operands.push_back(
+        i < update.getStates().size() ? RankedTensorType::get({elements}, type.getElementType()) : type);
   }
   for (Value value : source.getTerminator()->getOperands())
-    results.push_back(RankedTensorType::get({elements}, cast<RankedTensorType>(value.getType()).getElementType()));
+    results.push_back(
+        RankedTensorType::get({elements}, cast<RankedTensorType>(value.getType()).getElementType()));
   func::FuncOp function = createFunction(update.getLoc(), operands, results);
   UpdateOutliner(function, elements).run(update);
   return function;

@@ -33,7 +33,8 @@ bool isDense(Shape shape, llvm::ArrayRef<int64_t> strides) {
 std::optional<Strides> reshapeStrides(Shape from, llvm::ArrayRef<int64_t> strides, Shape to) {
   if (countElements(from) == 0 || isDense(from, strides))
     return getDenseStrides(to);
-  // Runs of dimensions of `from` that lie as one dense dimension; each is cut into dimensions of `to`, innermost first.
+  // Runs of dimensions of `from` that lie as one dense dimension; each is cut into dimensions of `to`,
+  // innermost first.
   Strides result(to.size());
   size_t next = to.size();
   int64_t runStride = strides.back(), runElements = 1, cutElements = 1;

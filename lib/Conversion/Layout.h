@@ -29,7 +29,7 @@ int64_t getSpan(Shape shape, llvm::ArrayRef<int64_t> strides);
 struct MatrixLayout {
   int64_t batchStride = 0;
   int64_t rowStride = 0;
-  bool exchanged = false;  ///< the last two dimensions lie exchanged: the row stride is that of columns
+  bool exchanged = false; ///< the last two dimensions lie exchanged: the row stride is that of columns
 };
 /// None where the matrices have no unit stride or their batch dimensions no single stride.
 std::optional<MatrixLayout> getMatrixLayout(Shape shape, llvm::ArrayRef<int64_t> strides);

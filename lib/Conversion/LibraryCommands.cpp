@@ -1,6 +1,7 @@
 //===- LibraryCommands.cpp - Dispatches of the library's kernels ----------===//
 //
-// The integers and reals of each kernel are those of include/zero/Runtime/Kernels/KernelTable.inc, in its order.
+// The integers and reals of each kernel are those of include/zero/Runtime/Kernels/KernelTable.inc, in its
+// order.
 //
 //===----------------------------------------------------------------------===//
 #include "SectionCommands.h"
@@ -22,16 +23,18 @@ int64_t getElementCode(Type type) {
 }
 
 void SectionCommands::emit(nn::MatmulOp op) {
-  auto layoutOf = [&](Value value) { return *getMatrixLayout(getType(value).getShape(), placement.getStrides(value)); };
+  auto layoutOf = [&](Value value) {
+    return *getMatrixLayout(getType(value).getShape(), placement.getStrides(value));
+  };
   MatrixLayout lhs = layoutOf(op.getLhs()), rhs = layoutOf(op.getRhs()), out = layoutOf(op.getResult());
   Shape shape = getType(op.getResult()).getShape();
   int64_t m = shape[shape.size() - 2], n = shape.back();
   Shape lhsShape = getType(op.getLhs()).getShape();
   int64_t k = op.getTransposeLhs() ? lhsShape[lhsShape.size() - 2] : lhsShape.back();
   dispatch(op, "matmul",
-           {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n, k,
-            op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride, lhs.rowStride,
-            rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride});
+           {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n,
+            k, op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride,
+            lhs.rowStride, rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride});
 }
 
 void SectionCommands::emit(nn::GatherOp op) {
@@ -47,9 +50,9 @@ void SectionCommands::emit(nn::ScatterAddOp op) {
   Shape out = getType(op.getResult()).getShape();
   int64_t axis = op.getAxis();
   dispatch(op, "scatter_add",
-           {getElementCode(getType(op.getResult()).getElementType()), getElementCode(getType(op.getIndices()).getElementType()),
-            countElements(out.take_front(axis)), out[axis], countElements(out.drop_front(axis + 1)),
-            getType(op.getIndices()).getNumElements()});
+           {getElementCode(getType(op.getResult()).getElementType()),
+            getElementCode(getType(op.getIndices()).getElementType()), countElements(out.take_front(axis)),
+            out[axis], countElements(out.drop_front(axis + 1)), getType(op.getIndices()).getNumElements()});
 }
 
 /// Batch, position and head strides of a B x T x H x D tensor.
@@ -58,13 +61,15 @@ void SectionCommands::addHeadStrides(SmallVectorImpl<int64_t> &integers, Value v
   integers.append(strides.begin(), strides.begin() + 3);
 }
 
-void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRef<int64_t> integers, double scale) {
+void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRef<int64_t> integers,
+                                        double scale) {
   SmallVector<Attribute> reads, writes;
   for (Value operand : op->getOperands())
     reads.push_back(getSlice(operand));
   for (Value result : op->getResults())
     writes.push_back(getSlice(result));
-  int64_t bytes = kernelWorkspaceBytes(std::string_view(kernel.data(), kernel.size()), {integers.data(), integers.size()});
+  int64_t bytes = kernelWorkspaceBytes(std::string_view(kernel.data(), kernel.size()),
+                                       {integers.data(), integers.size()});
   writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
   dispatch(op, kernel, reads, writes, integers, {scale});
 }
@@ -76,8 +81,17 @@ template <typename AttentionLike> static SmallVector<int64_t> getAttentionIntege
     maskBatch = getType(op.getMask()).getDimSize(0);
     maskHeads = getType(op.getMask()).getDimSize(1);
   }
-  return {getElementCode(getType(op.getQuery()).getElementType()), query[0], query[1], key[1], query[2], key[2], query[3],
-          op.getCausal(), op.getMask() ? 1 : 0, maskBatch, maskHeads};
+  return {getElementCode(getType(op.getQuery()).getElementType()),
+          query[0],
+          query[1],
+          key[1],
+          query[2],
+          key[2],
+          query[3],
+          op.getCausal(),
+          op.getMask() ? 1 : 0,
+          maskBatch,
+          maskHeads};
 }
 
 void SectionCommands::emit(nn::AttentionOp op) {
@@ -111,8 +125,8 @@ void SectionCommands::emit(sharding::SumSquaresOp op) {
 //===----------------------------------------------------------------------===//
 
 void SectionCommands::emitStridedCopy(Operation *op, Shape sizes, int64_t elementBytes, const Place &source,
-                                      int64_t sourceOffset, Strides sourceStrides, const Place &target, int64_t targetOffset,
-                                      Strides targetStrides) {
+                                      int64_t sourceOffset, Strides sourceStrides, const Place &target,
+                                      int64_t targetOffset, Strides targetStrides) {
   // Dimensions that lie as one on both sides are one.
   Strides shape, from, to;
   for (auto [i, size] : llvm::enumerate(sizes)) {
@@ -165,8 +179,8 @@ void SectionCommands::emit(nn::ConcatOp op) {
     if (source == target)
       continue;
     Shape shape = getType(operand).getShape();
-    emitStridedCopy(op, shape, getBytesOfElement(operand), source, 0, placement.getStrides(operand), target, 0,
-                    target.strides.empty() ? getDenseStrides(shape) : target.strides);
+    emitStridedCopy(op, shape, getBytesOfElement(operand), source, 0, placement.getStrides(operand), target,
+                    0, target.strides.empty() ? getDenseStrides(shape) : target.strides);
   }
 }
 
@@ -192,8 +206,10 @@ void SectionCommands::emit(nn::PadOp op) {
 void SectionCommands::emit(nn::ConstantOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   auto elements = cast<DenseElementsAttr>(op.getValue());
-  double value = isa<FloatType>(type.getElementType()) ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
-                                                       : elements.getSplatValue<APInt>().roundToDouble(type.getElementType().isSignlessInteger());
+  double value =
+      isa<FloatType>(type.getElementType())
+          ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
+          : elements.getSplatValue<APInt>().roundToDouble(type.getElementType().isSignlessInteger());
   emitFill(op, type, value);
 }
 

@@ -9,8 +9,6 @@ using zero::plan::ContentClass;
 
 namespace zero::conversion {
 
-/// On the result of @micro: the gradient's state keeps the whole local bucket, of which the value is this rank's range.
-static constexpr StringLiteral kWholeBufferAttrName = "zero.whole_buffer";
 static constexpr StringLiteral kArenaName = "device";
 
 bool Place::overlaps(const Place &other, int64_t worldSize) const {
@@ -43,9 +41,7 @@ int64_t PlanBuilder::getBytes(Type type) const {
   return isa<sharding::ShardType>(type) ? bytes / worldSize : bytes;
 }
 
-sharding::BucketOp PlanBuilder::getBucket(Type type) const {
-  return sharding::getBucket(module, type);
-}
+sharding::BucketOp PlanBuilder::getBucket(Type type) const { return sharding::getBucket(module, type); }
 
 unsigned PlanBuilder::addStorage(Storage storage) {
   if (unsigned earlier = names[storage.name]++)
@@ -115,7 +111,8 @@ void PlanBuilder::describeBucket(unsigned index, Type type) {
     storages[index].paddingBytes = getPaddingElements(bucket) * elementBytes;
 }
 
-LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Type type, DictionaryAttr attrs, Location loc) {
+LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Type type, DictionaryAttr attrs,
+                                    Location loc) {
   std::string roleName = nn::stringifyRoleKind(role.getKind()).str();
   auto tensor = dyn_cast<RankedTensorType>(type);
   sharding::BucketOp bucket;
@@ -131,7 +128,7 @@ LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Ty
     return success();
   }
   bool shard = isa<sharding::ShardType>(type);
-  bool whole = bucket && (!shard || (attrs && attrs.contains(kWholeBufferAttrName)));
+  bool whole = bucket && (!shard || (attrs && attrs.contains(sharding::kWholeBufferAttrName)));
   Storage storage{roleName, getBytes(type), getContent(role.getKind()), 0, /*state=*/true, roleName, loc};
   if (!role.getName().empty()) {
     storage.name += "." + role.getName().str();
@@ -159,16 +156,19 @@ LogicalResult PlanBuilder::collectStates(func::FuncOp micro, func::FuncOp update
       unsigned index = argument.getArgNumber();
       auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
       if (!role)
-        return mlir::emitError(argument.getLoc()) << "argument #" << index << " of @" << function.getSymName() << " has no role";
+        return mlir::emitError(argument.getLoc())
+               << "argument #" << index << " of @" << function.getSymName() << " has no role";
       if (role.getKind() == RoleKind::Gradient && function == micro)
         continue;
-      if (failed(addState(function, role, argument.getType(), function.getArgAttrDict(index), argument.getLoc())))
+      if (failed(addState(function, role, argument.getType(), function.getArgAttrDict(index),
+                          argument.getLoc())))
         return failure();
     }
     for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
       auto role = function.getResultAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
       if (!role)
-        return function.emitError() << "result #" << index << " of @" << function.getSymName() << " has no role";
+        return function.emitError() << "result #" << index << " of @" << function.getSymName()
+                                    << " has no role";
       if (failed(addState(function, role, type, function.getResultAttrDict(index), function.getLoc())))
         return failure();
     }
@@ -185,7 +185,8 @@ Place PlanBuilder::getConstant(nn::ConstantOp constant) {
     place.bytes = getBytes(constant.getType());
     place.storage = it->second = addStorage(
         {name, place.bytes, ContentClass::parameters, 0, /*state=*/true, "constant", constant.getLoc()});
-    states.insert({role, State{role, constant.getType(), place, constant.getValue(), false, constant.getLoc()}});
+    states.insert(
+        {role, State{role, constant.getType(), place, constant.getValue(), false, constant.getLoc()}});
   }
   Place place;
   place.storage = it->second;
@@ -195,7 +196,8 @@ Place PlanBuilder::getConstant(nn::ConstantOp constant) {
 
 Place PlanBuilder::getStaging(int64_t bytes, Location loc) {
   if (!staging)
-    staging = addStorage({"staging", 0, ContentClass::staging, 0, /*state=*/false, "staging of reductions", loc});
+    staging =
+        addStorage({"staging", 0, ContentClass::staging, 0, /*state=*/false, "staging of reductions", loc});
   storages[*staging].bytes = std::max(storages[*staging].bytes, bytes);
   Place place;
   place.storage = *staging;
@@ -230,8 +232,8 @@ FailureOr<GeneratedKernel> PlanBuilder::getKernel(func::FuncOp body, Operation *
 
 plan::SliceAttr PlanBuilder::getSlice(const Place &place) const {
   MLIRContext *context = ModuleOp(module).getContext();
-  return plan::SliceAttr::get(context, FlatSymbolRefAttr::get(context, storages[place.storage].name), place.offset, place.bytes,
-                              place.rankStride);
+  return plan::SliceAttr::get(context, FlatSymbolRefAttr::get(context, storages[place.storage].name),
+                              place.offset, place.bytes, place.rankStride);
 }
 
 void PlanBuilder::addStepResult(StringRef kind, Type element, const Place &place, Location loc) {
@@ -242,12 +244,14 @@ void PlanBuilder::addStepResult(StringRef kind, Type element, const Place &place
 // Records
 //===----------------------------------------------------------------------===//
 
-/// The sizes of the axes that gathers read by `indices`, through reshapes: the smallest of them and `limit` (0: none).
+/// The sizes of the axes that gathers read by `indices`, through reshapes: the smallest of them and `limit`
+/// (0: none).
 static int64_t findLimit(Value indices, int64_t limit) {
   for (OpOperand &use : indices.getUses()) {
     if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner())) {
       limit = findLimit(reshape.getResult(), limit);
-    } else if (auto gather = dyn_cast<nn::GatherOp>(use.getOwner()); gather && gather.getIndices() == indices) {
+    } else if (auto gather = dyn_cast<nn::GatherOp>(use.getOwner());
+               gather && gather.getIndices() == indices) {
       int64_t size = gather.getData().getType().getDimSize(gather.getAxis());
       limit = limit == 0 ? size : std::min(limit, size);
     }
@@ -255,7 +259,8 @@ static int64_t findLimit(Value indices, int64_t limit) {
   return limit;
 }
 
-LogicalResult PlanBuilder::emitInput(OpBuilder &builder, func::FuncOp micro, unsigned index, const State &state) {
+LogicalResult PlanBuilder::emitInput(OpBuilder &builder, func::FuncOp micro, unsigned index,
+                                     const State &state) {
   auto limit = micro.getArgAttrOfType<IntegerAttr>(index, nn::kLimitAttrName);
   auto ignored = micro.getArgAttrOfType<IntegerAttr>(index, nn::kIgnoreIndexAttrName);
   int64_t limitValue = findLimit(micro.getArgument(index), limit ? limit.getInt() : 0);
@@ -264,11 +269,13 @@ LogicalResult PlanBuilder::emitInput(OpBuilder &builder, func::FuncOp micro, uns
   return success();
 }
 
-LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp update, unsigned index, const State &state) {
+LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp update, unsigned index,
+                                          const State &state) {
   StringRef kind = nn::stringifyRoleKind(state.role.getKind());
   auto value = update.getArgAttrOfType<FloatAttr>(index, nn::kDataAttrName);
   if (!value)
-    return mlir::emitError(state.loc) << "argument '" << kind << "' of @update has no number in '" << nn::kDataAttrName << "'";
+    return mlir::emitError(state.loc)
+           << "argument '" << kind << "' of @update has no number in '" << nn::kDataAttrName << "'";
   plan::StepScalarOp::create(builder, state.loc, builder.getStringAttr(kind), value, getSlice(state.place));
   return success();
 }
@@ -282,8 +289,9 @@ LogicalResult PlanBuilder::emitRecords(func::FuncOp micro, func::FuncOp update) 
       builder.setInsertionPointAfter(&op);
   plan::ArenaOp::create(builder, module.getLoc(), kArenaName, plan::MemoryKind::device, 0);
   for (const Storage &storage : storages)
-    plan::BufferOp::create(builder, storage.loc, storage.name, kArenaName, storage.bytes, /*offset=*/IntegerAttr(), storage.content,
-                           storage.paddingBytes, storage.state, storage.label);
+    plan::BufferOp::create(builder, storage.loc, storage.name, kArenaName, storage.bytes,
+                           /*offset=*/IntegerAttr(), storage.content, storage.paddingBytes, storage.state,
+                           storage.label);
   for (BlockArgument argument : micro.getArguments()) {
     const State &state = *findArgumentState(micro, argument.getArgNumber());
     if (state.role.getKind() == RoleKind::Input || state.role.getKind() == RoleKind::Label)
@@ -293,13 +301,14 @@ LogicalResult PlanBuilder::emitRecords(func::FuncOp micro, func::FuncOp update) 
   for (const auto &[key, state] : states) {
     bool bucket = !isa<RankedTensorType>(state.type);
     if (bucket || state.role.getKind() == RoleKind::Frozen)
-      plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()), state.role.getName(),
-                            getSlice(state.place), state.sharded, state.data);
+      plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()),
+                            state.role.getName(), getSlice(state.place), state.sharded, state.data);
   }
   for (BlockArgument argument : update.getArguments()) {
     const State &state = *findArgumentState(update, argument.getArgNumber());
     RoleKind kind = state.role.getKind();
-    if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 || kind == RoleKind::BiasCorrection2)
+    if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 ||
+        kind == RoleKind::BiasCorrection2)
       if (failed(emitStepScalar(builder, update, argument.getArgNumber(), state)))
         return failure();
   }

@@ -1,6 +1,7 @@
 //===- PlanBuilder.h - The plan while zero-to-plan makes it ---------------===//
 //
-// Storages (buffers to be), states and kernels of the whole module; sections are lowered one after the other onto them.
+// Storages (buffers to be), states and kernels of the whole module; sections are lowered one after the other
+// onto them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_CONVERSION_PLANBUILDER_H
@@ -85,8 +86,8 @@ public:
   /// The staging region, made large enough for `bytes`; one region serves all reductions.
   Place getStaging(int64_t bytes, mlir::Location loc);
 
-  /// The kernel of a detached private function; equal functions share one. Takes the function over. Fails (with an error at
-  /// `source`) where the generator has no code for it.
+  /// The kernel of a detached private function; equal functions share one. Takes the function over. Fails
+  /// (with an error at `source`) where the generator has no code for it.
   mlir::FailureOr<GeneratedKernel> getKernel(mlir::func::FuncOp body, mlir::Operation *source);
 
   plan::SliceAttr getSlice(const Place &place) const;
@@ -97,10 +98,12 @@ public:
   mlir::LogicalResult emitRecords(mlir::func::FuncOp micro, mlir::func::FuncOp update);
 
 private:
-  mlir::LogicalResult addState(mlir::func::FuncOp function, nn::RoleAttr role, mlir::Type type, mlir::DictionaryAttr attrs,
-                               mlir::Location loc);
-  mlir::LogicalResult emitInput(mlir::OpBuilder &builder, mlir::func::FuncOp micro, unsigned index, const State &state);
-  mlir::LogicalResult emitStepScalar(mlir::OpBuilder &builder, mlir::func::FuncOp update, unsigned index, const State &state);
+  mlir::LogicalResult addState(mlir::func::FuncOp function, nn::RoleAttr role, mlir::Type type,
+                               mlir::DictionaryAttr attrs, mlir::Location loc);
+  mlir::LogicalResult emitInput(mlir::OpBuilder &builder, mlir::func::FuncOp micro, unsigned index,
+                                const State &state);
+  mlir::LogicalResult emitStepScalar(mlir::OpBuilder &builder, mlir::func::FuncOp update, unsigned index,
+                                     const State &state);
 
   struct StepResult {
     std::string kind;
@@ -113,7 +116,7 @@ private:
   mlir::SymbolTable symbols;
   int64_t worldSize = 1;
   std::vector<Storage> storages;
-  llvm::StringMap<unsigned> names;  // how often a storage's name was asked for
+  llvm::StringMap<unsigned> names; // how often a storage's name was asked for
   llvm::MapVector<mlir::Attribute, State> states;
   llvm::DenseMap<mlir::Attribute, unsigned> constants;
   llvm::StringMap<GeneratedKernel> kernels;

@@ -11,7 +11,8 @@ using zero::plan::QueueKind;
 
 namespace zero::conversion {
 
-SectionCommands::SectionCommands(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp function, StringRef name)
+SectionCommands::SectionCommands(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp function,
+                                 StringRef name)
     : plan(plan), placement(placement), function(function), name(name), builder(function.getContext()) {}
 
 LogicalResult SectionCommands::run() {
@@ -34,14 +35,17 @@ LogicalResult SectionCommands::run() {
   return success();
 }
 
-void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<Attribute> reads, ArrayRef<Attribute> writes,
-                               ArrayRef<int64_t> integers, ArrayRef<double> reals) {
-  plan::DispatchOp::create(builder, op->getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), kernel,
-                           builder.getArrayAttr(reads), builder.getArrayAttr(writes), integers, reals);
+void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<Attribute> reads,
+                               ArrayRef<Attribute> writes, ArrayRef<int64_t> integers,
+                               ArrayRef<double> reals) {
+  plan::DispatchOp::create(builder, op->getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(),
+                           kernel, builder.getArrayAttr(reads), builder.getArrayAttr(writes), integers,
+                           reals);
   ++commands;
 }
 
-void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t> integers, ArrayRef<double> reals) {
+void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t> integers,
+                               ArrayRef<double> reals) {
   SmallVector<Attribute> reads, writes;
   for (Value operand : op->getOperands())
     reads.push_back(getSlice(operand));
@@ -51,8 +55,8 @@ void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t
 }
 
 void SectionCommands::copy(Location loc, const Place &source, const Place &target, const Twine &reason) {
-  plan::CopyOp::create(builder, loc, QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), plan.getSlice(source),
-                       plan.getSlice(target), builder.getStringAttr(reason));
+  plan::CopyOp::create(builder, loc, QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(),
+                       plan.getSlice(source), plan.getSlice(target), builder.getStringAttr(reason));
   ++commands;
 }
 
@@ -60,12 +64,13 @@ LogicalResult SectionCommands::emitOp(Operation *op) {
   if (placement.isView(op) || isa<sharding::ReleaseOp>(op))
     return success();
   TypeSwitch<Operation *>(op)
-      .Case<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::SliceOp, nn::TransposeOp,
-            nn::PadOp, nn::ConcatOp, nn::ConstantOp, sharding::SumSquaresOp, sharding::PackOp, sharding::ControlSumOp>(
-          [&](auto library) { emit(library); })
+      .Case<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::SliceOp,
+            nn::TransposeOp, nn::PadOp, nn::ConcatOp, nn::ConstantOp, sharding::SumSquaresOp,
+            sharding::PackOp, sharding::ControlSumOp>([&](auto library) { emit(library); })
       .Case([&](sharding::NormOp) { dispatch(op, "norm"); })
       .Case([&](sharding::AllGatherStartOp start) {
-        emitAllGather(op, QueueKind::gather, placement.getPlace(start.getShard()), placement.getPlace(start.getFuture()));
+        emitAllGather(op, QueueKind::gather, placement.getPlace(start.getShard()),
+                      placement.getPlace(start.getFuture()));
       })
       .Case([&](sharding::ReduceScatterStartOp start) {
         emitReduceScatter(op, placement.getPlace(start.getPartial()), placement.getPlace(start.getFuture()));
@@ -103,26 +108,30 @@ void SectionCommands::emit(sharding::PackOp pack) {
     end = slot.getOffset() * elementBytes + plan.getBytes(gradient.getType());
     Place source = placement.getPlace(gradient), target = placement.getDestination(pack, index);
     if (!(source == target))
-      copy(pack.getLoc(), source, target, "gradient '" + slot.getName() + "' cannot be computed in its bucket");
+      copy(pack.getLoc(), source, target,
+           "gradient '" + slot.getName() + "' cannot be computed in its bucket");
   }
   addGap(whole.bytes);
   if (!gaps.empty()) {
-    plan::ZeroOp::create(builder, pack.getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(), builder.getArrayAttr(gaps));
+    plan::ZeroOp::create(builder, pack.getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(),
+                         builder.getArrayAttr(gaps));
     ++commands;
   }
 }
 
-void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKind queue, Type element, const Place &source,
-                                     const Place &target, std::optional<Place> staging, int64_t wireBytes, StringRef label) {
+void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKind queue, Type element,
+                                     const Place &source, const Place &target, std::optional<Place> staging,
+                                     int64_t wireBytes, StringRef label) {
   auto collective = plan::CollectiveOp::create(
       builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element, plan.getSlice(source),
-      plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(), sequences[static_cast<int>(queue)]++,
-      wireBytes, /*awaited_at=*/IntegerAttr(), label);
+      plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(),
+      sequences[static_cast<int>(queue)]++, wireBytes, /*awaited_at=*/IntegerAttr(), label);
   collectives.push_back({collective, op});
   ++commands;
 }
 
-void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place &source, const Place &target) {
+void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place &source,
+                                    const Place &target) {
   sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
   emitCollective(op, CollectiveKind::all_gather, queue, bucket.getElement(), source, target, std::nullopt,
                  source.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
@@ -131,8 +140,8 @@ void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place 
 void SectionCommands::emitReduceScatter(Operation *op, const Place &source, const Place &target) {
   sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
   Place staging = plan.getStaging(reduceScatterStagingBytes(target.bytes, plan.getWorldSize()), op->getLoc());
-  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, bucket.getElement(), source, target, staging,
-                 target.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
+  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, bucket.getElement(), source, target,
+                 staging, target.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
 }
 
 /// What a control sum is of, in the words of the reports.
@@ -147,8 +156,9 @@ static std::string getControlLabel(sharding::ControlSumOp op, func::FuncOp funct
 void SectionCommands::emit(sharding::ControlSumOp op) {
   Place source = placement.getPlace(op.getOperand());
   Place staging = plan.getStaging(controlSumStagingBytes(source.bytes, plan.getWorldSize()), op.getLoc());
-  emitCollective(op, CollectiveKind::control_sum, QueueKind::reduce, cast<RankedTensorType>(op.getType()).getElementType(),
-                 source, placement.getPlace(op.getResult()), staging, source.bytes * (plan.getWorldSize() - 1),
+  emitCollective(op, CollectiveKind::control_sum, QueueKind::reduce,
+                 cast<RankedTensorType>(op.getType()).getElementType(), source,
+                 placement.getPlace(op.getResult()), staging, source.bytes * (plan.getWorldSize() - 1),
                  getControlLabel(op, function));
 }
 

@@ -9,7 +9,8 @@ namespace zero::conversion {
 /// Emits section `name` of the placed function at the end of the module.
 class SectionCommands {
 public:
-  SectionCommands(PlanBuilder &plan, SectionPlacement &placement, mlir::func::FuncOp function, llvm::StringRef name);
+  SectionCommands(PlanBuilder &plan, SectionPlacement &placement, mlir::func::FuncOp function,
+                  llvm::StringRef name);
   mlir::LogicalResult run();
 
 private:
@@ -25,20 +26,22 @@ private:
   void emit(nn::ConcatOp op);
   void emit(nn::ConstantOp op);
   void emit(sharding::SumSquaresOp op);
-  void emitStridedCopy(mlir::Operation *op, Shape sizes, int64_t elementBytes, const Place &source, int64_t sourceOffset,
-                       Strides sourceStrides, const Place &target, int64_t targetOffset, Strides targetStrides);
+  void emitStridedCopy(mlir::Operation *op, Shape sizes, int64_t elementBytes, const Place &source,
+                       int64_t sourceOffset, Strides sourceStrides, const Place &target, int64_t targetOffset,
+                       Strides targetStrides);
   void emitFill(mlir::Operation *op, mlir::RankedTensorType type, double value);
   void addHeadStrides(llvm::SmallVectorImpl<int64_t> &integers, mlir::Value value) const;
-  void emitWithWorkspace(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<int64_t> integers, double scale);
+  void emitWithWorkspace(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<int64_t> integers,
+                         double scale);
 
   // Buckets and collectives.
   void emit(sharding::PackOp op);
   void emitAllGather(mlir::Operation *op, plan::QueueKind queue, const Place &source, const Place &target);
   void emitReduceScatter(mlir::Operation *op, const Place &source, const Place &target);
   void emit(sharding::ControlSumOp op);
-  void emitCollective(mlir::Operation *op, plan::CollectiveKind kind, plan::QueueKind queue, mlir::Type element,
-                      const Place &source, const Place &target, std::optional<Place> staging, int64_t wireBytes,
-                      llvm::StringRef label);
+  void emitCollective(mlir::Operation *op, plan::CollectiveKind kind, plan::QueueKind queue,
+                      mlir::Type element, const Place &source, const Place &target,
+                      std::optional<Place> staging, int64_t wireBytes, llvm::StringRef label);
   void emitReturn(mlir::func::ReturnOp op);
 
   mlir::LogicalResult emitOp(mlir::Operation *op);
@@ -58,7 +61,7 @@ private:
   mlir::OpBuilder builder;
   int64_t commands = 0;
   llvm::SmallVector<std::pair<plan::CollectiveOp, mlir::Operation *>> collectives;
-  int64_t sequences[3] = {};  // of each queue's channel
+  int64_t sequences[3] = {}; // of each queue's channel
 };
 
 /// The number of the element type in the container.

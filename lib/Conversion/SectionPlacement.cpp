@@ -53,7 +53,8 @@ Place SectionPlacement::getPlace(Value value) const { return *getPlaceIfPlaced(v
 
 Strides SectionPlacement::getStrides(Value value) const {
   Place place = getPlace(value);
-  return place.strides.empty() ? getDenseStrides(cast<RankedTensorType>(value.getType()).getShape()) : place.strides;
+  return place.strides.empty() ? getDenseStrides(cast<RankedTensorType>(value.getType()).getShape())
+                               : place.strides;
 }
 
 Place SectionPlacement::makePlace(int64_t bytes, ContentClass content, Operation *op, StringRef suffix) {
@@ -63,8 +64,9 @@ Place SectionPlacement::makePlace(int64_t bytes, ContentClass content, Operation
     label = named.getName().str();
   Place place;
   place.bytes = bytes;
-  place.storage = plan.addStorage({name + "." + std::to_string(indices.lookup(op)) + "." + opName + suffix.str(), bytes, content,
-                                   /*padding=*/0, /*state=*/false, label, op->getLoc()});
+  place.storage = plan.addStorage(
+      {name + "." + std::to_string(indices.lookup(op)) + "." + opName + suffix.str(), bytes, content,
+       /*padding=*/0, /*state=*/false, label, op->getLoc()});
   return place;
 }
 
@@ -187,7 +189,9 @@ bool SectionPlacement::writesStrided(Value value, ArrayRef<int64_t> strides) con
         std::optional<MatrixLayout> layout = getMatrixLayout(shape, strides);
         return layout && !layout->exchanged;
       })
-      .Case([&](nn::AttentionOp op) { return value == op.getResult() && (shape.back() == 1 || strides.back() == 1); })
+      .Case([&](nn::AttentionOp op) {
+        return value == op.getResult() && (shape.back() == 1 || strides.back() == 1);
+      })
       .Case([&](nn::AttentionGradOp) { return shape.back() == 1 || strides.back() == 1; })
       .Default(false);
 }
@@ -280,8 +284,8 @@ void SectionPlacement::placeBackwards() {
 //===----------------------------------------------------------------------===//
 
 static ContentClass getFreshContent(Operation *op) {
-  bool bucket = isa<sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp, sharding::PackOp,
-                    sharding::AccumulateOp, sharding::UpdateOp>(op);
+  bool bucket = isa<sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp,
+                    sharding::PackOp, sharding::AccumulateOp, sharding::UpdateOp>(op);
   return bucket ? ContentClass::buckets : ContentClass::activations;
 }
 
@@ -289,14 +293,16 @@ void SectionPlacement::placeInOperandOrFresh(OpResult result) {
   Operation *op = result.getOwner();
   unsigned root = values.lookup(result).root;
   int64_t bytes = plan.getBytes(result.getType());
-  bool generated = isa<nn::GroupOp>(op) || (kernels.contains(op) && !isa<sharding::UpdateOp, sharding::AccumulateOp>(op));
+  bool generated =
+      isa<nn::GroupOp>(op) || (kernels.contains(op) && !isa<sharding::UpdateOp, sharding::AccumulateOp>(op));
   if (!isa<sharding::AllGatherStartOp>(op)) {
     for (OpOperand &operand : op->getOpOperands()) {
       Place place = getPlace(operand.get());
       if (isa<sharding::ReduceScatterStartOp>(op))
         place = place.ownRange(plan.getWorldSize());
       // States are left to what the program says of them.
-      if (place.bytes != bytes || !place.strides.empty() || (generated && plan.getStorage(place.storage).state))
+      if (place.bytes != bytes || !place.strides.empty() ||
+          (generated && plan.getStorage(place.storage).state))
         continue;
       roots[root].place = place;
       bool allowed = mayOverwrite(operand, result, place);

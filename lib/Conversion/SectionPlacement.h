@@ -1,16 +1,16 @@
 //===- SectionPlacement.h - Where each value of a section lies ------------===//
 //
-// Values share bytes in trees. A *root* is a value whose bytes a command writes (or a state brings along); views of it
-// (slots of a bucket, this rank's range, reshapes, slices that their readers read by strides) lie inside. Roots are placed in
-// three rounds:
+// Values share bytes in trees. A *root* is a value whose bytes a command writes (or a state brings along);
+// views of it (slots of a bucket, this rank's range, reshapes, slices that their readers read by strides) lie
+// inside. Roots are placed in three rounds:
 //
 //   1. arguments lie in their states;
-//   2. backwards from where values have to go (states, buckets, concatenations): the producer gets that place, if no value
-//      that lies there is read later and the producer can write so;
-//   3. forwards: a result takes the place of an operand that dies there and may be overwritten, or else fresh storage.
+//   2. backwards from where values have to go (states, buckets, concatenations): the producer gets that place, if
+//      no value that lies there is read later and the producer can write so;
+//   3. forwards: a result takes the place of an operand that dies there and may be overwritten, or fresh storage.
 //
-// One rule decides all of it: two roots may share bytes if the one made earlier is not read after the later one is written.
-// Time is the index of the op; a collective reads and writes from its start to its wait.
+// One rule decides all of it: two roots may share bytes if the one made earlier is not read after the later
+// one is written. Time is the index of the op; a collective reads and writes from its start to its wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_CONVERSION_SECTIONPLACEMENT_H
@@ -42,7 +42,8 @@ public:
   /// Where operand `index` of a pack, concat or return has to be.
   Place getDestination(mlir::Operation *op, unsigned index) const;
   /// A fresh storage of this section.
-  Place makePlace(int64_t bytes, plan::ContentClass content, mlir::Operation *op, llvm::StringRef suffix = "");
+  Place makePlace(int64_t bytes, plan::ContentClass content, mlir::Operation *op,
+                  llvm::StringRef suffix = "");
   /// One for a result of `op`.
   Place makePlace(mlir::OpResult result, plan::ContentClass content);
 
@@ -50,8 +51,8 @@ private:
   struct View {
     unsigned root = 0;
     int64_t offset = 0, bytes = 0, rankStride = 0;
-    Strides strides;     // empty: dense
-    bool whole = false;  // all bytes of the root, in order
+    Strides strides;    // empty: dense
+    bool whole = false; // all bytes of the root, in order
   };
   struct Use {
     int op, end;

@@ -1,6 +1,6 @@
 //===- SectionViews.cpp - Roots, views and uses of a section's values -----===//
-#include "SectionPlacement.h"
 #include "KernelBodies.h"
+#include "SectionPlacement.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,8 +43,8 @@ Strides SectionPlacement::getViewStrides(Value value) const {
   return view.strides.empty() ? getDenseStrides(getShape(value)) : view.strides;
 }
 
-/// Sees the result of a slice or transpose inside its operand: result dimension i steps `steps[i]` elements. Only where the
-/// elements are dense there, or where all readers read by strides.
+/// Sees the result of a slice or transpose inside its operand: result dimension i steps `steps[i]` elements.
+/// Only where the elements are dense there, or where all readers read by strides.
 bool SectionPlacement::tryStridedView(Operation *op, ArrayRef<int64_t> steps, int64_t elementOffset) {
   Value operand = op->getOperand(0), result = op->getResult(0);
   Shape shape = getShape(result);
@@ -117,10 +117,10 @@ LogicalResult SectionPlacement::makeKernel(Operation *op) {
 
 /// Ops that a kernel of the library or a record of the plan stands for.
 static bool isDirect(Operation *op) {
-  return isa<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::SliceOp, nn::TransposeOp,
-             nn::ConcatOp, nn::PadOp, nn::ConstantOp, sharding::PackOp, sharding::AllGatherStartOp,
-             sharding::ReduceScatterStartOp, sharding::AllReduceStartOp, sharding::ControlSumOp, sharding::SumSquaresOp,
-             sharding::NormOp>(op);
+  return isa<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::SliceOp,
+             nn::TransposeOp, nn::ConcatOp, nn::PadOp, nn::ConstantOp, sharding::PackOp,
+             sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp,
+             sharding::ControlSumOp, sharding::SumSquaresOp, sharding::NormOp>(op);
 }
 
 static bool isCollectiveStart(Operation *op) {
@@ -164,7 +164,8 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
   }
   if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
     Value operand = reshape.getOperand(), result = reshape.getResult();
-    std::optional<Strides> strides = reshapeStrides(getShape(operand), getViewStrides(operand), getShape(result));
+    std::optional<Strides> strides =
+        reshapeStrides(getShape(operand), getViewStrides(operand), getShape(result));
     assert(strides && "a strided view has only readers that can read it");
     View view = values.lookup(operand);
     view.strides = isDense(getShape(result), *strides) ? Strides() : *strides;
@@ -204,7 +205,8 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
     if (!isa<nn::GroupOp, sharding::UpdateOp, sharding::AccumulateOp>(op)) {
       std::string why;
       if (op->getNumRegions() != 0 || !isCodegenSupported(op, &why))
-        return op->emitError() << "no kernel for '" << op->getName() << "' on target cpu" << (why.empty() ? "" : ": ") << why;
+        return op->emitError() << "no kernel for '" << op->getName() << "' on target cpu"
+                               << (why.empty() ? "" : ": ") << why;
     }
     if (failed(makeKernel(op)))
       return failure();

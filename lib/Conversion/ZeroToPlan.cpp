@@ -1,6 +1,6 @@
 //===- ZeroToPlan.cpp - zero-to-plan --------------------------------------===//
 //
-//   func.func @micro(%x .. #nn.role<input "x">, %s .. #nn.role<parameter "b0">) -> (.. #nn.role<gradient "b0">) {
+//   func.func @micro(%x ..<input "x">, %s ..<parameter "b0">) -> (..<gradient "b0">) {
 //     %w = zero.view %s["w"]
 //     %g = nn.matmul %x, %x transpose_lhs
 //     %p = zero.pack @b0 (%g)
@@ -9,16 +9,18 @@
 //
 // becomes
 //
-//   plan.buffer @input.x in @device {..}  plan.buffer @parameter.b0 in @device {..}  plan.buffer @gradient.b0 in @device {..}
+//   plan.buffer @input.x in @device {..}
+//   plan.buffer @parameter.b0 in @device {..}
+//   plan.buffer @gradient.b0 in @device {..}
 //   plan.section @micro_first {
-//     plan.dispatch "matmul" on compute reads [@input.x ..] writes [#plan.slice<@gradient.b0, 0, 256>] ..
+//     plan.dispatch "matmul" on compute reads [<@input.x, ..>] writes [<@gradient.b0, 0, 256>] ..
 //     plan.zero on compute [#plan.slice<@gradient.b0, 256, 256>] ..
 //   }
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Conversion/Passes.h"
 #include "SectionCommands.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Conversion/Passes.h"
 
 using namespace mlir;
 using zero::nn::RoleKind;
@@ -42,7 +44,8 @@ public:
 private:
   LogicalResult convert() {
     ModuleOp module = getOperation();
-    auto micro = module.lookupSymbol<func::FuncOp>("micro"), update = module.lookupSymbol<func::FuncOp>("update");
+    auto micro = module.lookupSymbol<func::FuncOp>("micro"),
+         update = module.lookupSymbol<func::FuncOp>("update");
     if (!micro || !update)
       return module.emitError() << "module has no function @" << (micro ? "update" : "micro")
                                 << "; zero-to-plan takes a module of phase schedule";
@@ -51,7 +54,8 @@ private:
       return failure();
     bool accumulates = llvm::any_of(llvm::seq(micro.getNumArguments()), [&](unsigned index) {
       auto role = micro.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
-      return role.getKind() == RoleKind::Gradient || role.getKind() == RoleKind::LossSum || role.getKind() == RoleKind::LabelCount;
+      return role.getKind() == RoleKind::Gradient || role.getKind() == RoleKind::LossSum ||
+             role.getKind() == RoleKind::LabelCount;
     });
     if (accumulates) {
       if (failed(lower(plan, micro, SectionKind::First, "micro_first")) ||
@@ -70,7 +74,8 @@ private:
 
   LogicalResult lower(PlanBuilder &plan, func::FuncOp function, SectionKind kind, StringRef name) {
     if (!function.getBody().hasOneBlock())
-      return function.emitError() << "@" << function.getSymName() << " has " << function.getBody().getBlocks().size()
+      return function.emitError() << "@" << function.getSymName() << " has "
+                                  << function.getBody().getBlocks().size()
                                   << " blocks, a section is made of one";
     SectionPlacement placement(plan, function, kind, name);
     if (failed(placement.run()))
@@ -87,8 +92,8 @@ private:
     for (unsigned index = 0; index < update.getNumResults(); ++index) {
       const State &state = *plan.findResultState(update, index);
       if (state.role.getKind() == RoleKind::Loss || state.role.getKind() == RoleKind::GradNorm)
-        plan.addStepResult(nn::stringifyRoleKind(state.role.getKind()), cast<RankedTensorType>(state.type).getElementType(),
-                           state.place, state.loc);
+        plan.addStepResult(nn::stringifyRoleKind(state.role.getKind()),
+                           cast<RankedTensorType>(state.type).getElementType(), state.place, state.loc);
     }
     for (BlockArgument argument : update.getArguments()) {
       const State &state = *plan.findArgumentState(update, argument.getArgNumber());
@@ -96,9 +101,11 @@ private:
         continue;
       for (Operation *user : argument.getUsers())
         if (isa<sharding::ControlSumOp>(user) && !(placement.getPlace(user->getResult(0)) == state.place))
-          return user->emitError("the labels of all ranks are counted elsewhere than in their state: the rank's own count is "
-                                 "read later");
-      plan.addStepResult("label_count", cast<RankedTensorType>(state.type).getElementType(), state.place, state.loc);
+          return user->emitError(
+              "the labels of all ranks are counted elsewhere than in their state: the rank's own count is "
+              "read later");
+      plan.addStepResult("label_count", cast<RankedTensorType>(state.type).getElementType(), state.place,
+                         state.loc);
     }
     return success();
   }

@@ -12,8 +12,8 @@ namespace zero {
 struct CollectiveTraffic {
   plan::CollectiveKind kind;
   std::string label, section;
-  int64_t perStep = 0;       ///< how often a step runs them
-  int64_t bytesPerStep = 0;  ///< what each rank sends in these
+  int64_t perStep = 0;      ///< how often a step runs them
+  int64_t bytesPerStep = 0; ///< what each rank sends in these
 };
 
 /// Bytes that each rank sends in one step.

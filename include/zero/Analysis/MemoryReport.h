@@ -16,8 +16,8 @@ using BytesByClass = std::array<int64_t, kContentClasses>;
 struct ArenaReport {
   plan::MemoryKind kind;
   int64_t arenaBytes = 0;
-  /// What is alive at the peak, by content class; sums to `arenaBytes`. Class `padding` is what holds no element: padding of
-  /// buckets, alignment, and gaps that nothing alive fits in.
+  /// What is alive at the peak, by content class; sums to `arenaBytes`. Class `padding` is what holds no
+  /// element: padding of buckets, alignment, and gaps that nothing alive fits in.
   BytesByClass bytes = {};
   /// Where the peak is; no section where nothing but states is there.
   std::string section;
@@ -26,7 +26,8 @@ struct ArenaReport {
   int64_t declaredBytes = 0;
 };
 
-/// Declared bytes of the states of trained parameters (design, section 3); padding of buckets counts, frozen weights do not.
+/// Declared bytes of the states of trained parameters (design, section 3); padding of buckets counts, frozen
+/// weights do not.
 struct StateReport {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t total() const { return parameters + gradients + optimizer; }
@@ -36,7 +37,8 @@ struct StateReport {
 llvm::SmallVector<ArenaReport> computeArenaReports(mlir::ModuleOp module);
 StateReport computeStateReport(mlir::ModuleOp module);
 
-/// The table of zero-compile: parameters, peak bytes per rank by memory kind and content class, bytes sent per rank and step.
+/// The table of zero-compile: parameters, peak bytes per rank by memory kind and content class, bytes sent
+/// per rank and step.
 void printReport(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 } // namespace zero

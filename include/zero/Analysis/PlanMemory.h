@@ -8,7 +8,8 @@
 
 namespace zero {
 
-/// Bytes [begin, end) of a buffer that a command reads or writes. Where each rank has its own range, the ranges of all ranks.
+/// Bytes [begin, end) of a buffer that a command reads or writes. Where each rank has its own range, the
+/// ranges of all ranks.
 struct BufferAccess {
   unsigned buffer;
   int64_t begin, end;
@@ -44,8 +45,8 @@ public:
   /// The number of a buffer, or none.
   std::optional<unsigned> findBuffer(mlir::FlatSymbolRefAttr name) const;
 
-  /// Live ranges of every buffer that does not live for the whole run, one for each section that uses it: from the first to the
-  /// last access; what a collective touches lives until the program waits for it.
+  /// Live ranges of every buffer that does not live for the whole run, one for each section that uses it:
+  /// from the first to the last access; what a collective touches lives until the program waits for it.
   std::vector<llvm::SmallVector<LiveRange, 1>> computeLiveRanges() const;
 
 private:

@@ -6,18 +6,20 @@ include "mlir/Pass/PassBase.td"
 def ZeroToPlan : Pass<"zero-to-plan", "::mlir::ModuleOp"> {
   let summary = "Turns the scheduled functions @micro and @update into sections of commands on buffers.";
   let description = [{
-    `@micro` becomes section `micro_first` and, where it takes accumulators, `micro_next`; `@update` becomes `update`. Values
-    with a role are state buffers. A value that becomes part of another (a gradient of a bucket, an operand of a concat, a
-    new state) is computed where that is to lie; a `plan.copy` with its reason stands where a later read forbids it. Views
-    cost nothing, slices and transposes that matmul and attention can read by strides neither. Groups become kernels, equal
-    ones share one.
+    `@micro` becomes section `micro_first` and, where it takes accumulators, `micro_next`; `@update` becomes
+    `update`. Values with a role are state buffers. A value that becomes part of another (a gradient of a
+    bucket, an operand of a concat, a new state) is computed where that is to lie; a `plan.copy` with its
+    reason stands where a later read forbids it. Views cost nothing, slices and transposes that matmul and
+    attention can read by strides neither. Groups become kernels, equal ones share one.
 
     Attributes read, besides `nn.role`:
-    - `nn.data` on a parameter's bucket argument of `@micro`: an array, one for each slot; on a frozen argument: one;
-    - `zero.whole_buffer` (unit) on the result of `@micro` of role gradient: the state keeps the whole local bucket, of
-      which the value is this rank's range (gradients that are not sharded, of a sharded optimizer);
-    - `nn.limit`, `nn.ignore_index` (i64) on an input or label argument: integers lie in [0, limit) or are `ignore_index`;
-      the size of the axis that a `nn.gather` reads by an input is a limit, too;
+    - `nn.data` on a parameter's bucket argument of `@micro`: an array, one for each slot; on a frozen
+      argument: one;
+    - `zero.whole_buffer` (unit) on the result of `@micro` of role gradient: the state keeps the whole local
+      bucket, of which the value is this rank's range (gradients that are not sharded, of a sharded
+      optimizer);
+    - `nn.limit`, `nn.ignore_index` (i64) on an input or label argument: integers lie in [0, limit) or are
+      `ignore_index`; the size of the axis that a `nn.gather` reads by an input is a limit, too;
     - `nn.data` (f64) on `@update`'s learning_rate (the base rate) and bias_correction1, 2 (beta1, beta2).
 
     Input:  `func.func @micro(..) { .. zero.pack @b0 (%g) .. }`

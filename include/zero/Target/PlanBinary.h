@@ -2,9 +2,9 @@
 #ifndef ZERO_TARGET_PLANBINARY_H
 #define ZERO_TARGET_PLANBINARY_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "zero/Runtime/Base/Status.h"
 #include "zero/Runtime/Kernels/Kernel.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <string>
 
@@ -16,11 +16,12 @@ struct KernelObject {
   std::string bytes;
 };
 
-/// Writes a plan whose offsets and events are assigned. Weights are read from files named relative to `weightsFolder`, and
-/// their checksums are verified, while they are written: memory does not grow with them. `command` is the command that
-/// compiled the plan (without --world-size and -o), which messages about recompiling repeat. The error is the caller's to print.
-Status writePlanBinary(mlir::ModuleOp module, llvm::ArrayRef<KernelObject> kernels, llvm::StringRef weightsFolder,
-                       llvm::StringRef path, llvm::StringRef command = "");
+/// Writes a plan whose offsets and events are assigned. Weights are read from files named relative to
+/// `weightsFolder`, and their checksums are verified, while they are written: memory does not grow with them.
+/// `command` is the command that compiled the plan (without --world-size and -o), which messages about
+/// recompiling repeat. The error is the caller's to print.
+Status writePlanBinary(mlir::ModuleOp module, llvm::ArrayRef<KernelObject> kernels,
+                       llvm::StringRef weightsFolder, llvm::StringRef path, llvm::StringRef command = "");
 
 } // namespace zero
 

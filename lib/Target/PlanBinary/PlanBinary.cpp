@@ -45,11 +45,12 @@ static std::string getVariantName(CpuVariant variant) {
   return "";
 }
 
-Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder, StringRef path,
-                       StringRef command) {
+Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder,
+                       StringRef path, StringRef command) {
   for (auto buffer : module.getOps<plan::BufferOp>())
     if (!buffer.getOffset())
-      return Status::programFailed("buffer '" + buffer.getSymName().str() + "' has no offset; plan-assign-offsets gives it one");
+      return Status::programFailed("buffer '" + buffer.getSymName().str() +
+                                   "' has no offset; plan-assign-offsets gives it one");
   ZERO_ASSIGN_OR_RETURN(planbinary::WeightsLayout weights, planbinary::computeWeightsLayout(module));
   ZERO_ASSIGN_OR_RETURN(std::string records, planbinary::makePlanRecords(module, weights, command));
 
@@ -66,9 +67,9 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
   writer.addSection(SectionKind::Frozen, "", weights.frozenBytes, [&](const ContainerWriter::Sink &sink) {
     return planbinary::produceFrozen(weights, folder, sink);
   });
-  writer.addSection(SectionKind::Weights, "", weights.rankPartBytes * weights.worldSize, [&](const ContainerWriter::Sink &sink) {
-    return planbinary::produceWeights(weights, folder, sink);
-  });
+  writer.addSection(
+      SectionKind::Weights, "", weights.rankPartBytes * weights.worldSize,
+      [&](const ContainerWriter::Sink &sink) { return planbinary::produceWeights(weights, folder, sink); });
   return writer.write(path.str());
 }
 

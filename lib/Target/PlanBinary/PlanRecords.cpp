@@ -19,13 +19,15 @@ std::string describeLocation(Location loc) {
   if (auto name = loc->findInstanceOf<NameLoc>())
     return name.getName().str();
   if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+           std::to_string(file.getColumn());
   return "";
 }
 
 class RecordMaker {
 public:
-  RecordMaker(ModuleOp module, const WeightsLayout &weights) : module(module), weights(weights), memory(module) {}
+  RecordMaker(ModuleOp module, const WeightsLayout &weights)
+      : module(module), weights(weights), memory(module) {}
 
   Expected<std::string> run(StringRef command) {
     plan.model = module.getName().value_or(describeLocation(module.getLoc())).str();
@@ -56,9 +58,12 @@ public:
 
 private:
   schema::Slice makeSlice(plan::SliceAttr slice) const {
-    return schema::Slice(*memory.findBuffer(slice.getBuffer()), slice.getOffset(), slice.getSize(), slice.getRankStride());
+    return schema::Slice(*memory.findBuffer(slice.getBuffer()), slice.getOffset(), slice.getSize(),
+                         slice.getRankStride());
   }
-  static schema::ElementType makeElement(Type type) { return static_cast<schema::ElementType>(*getElementNumber(type)); }
+  static schema::ElementType makeElement(Type type) {
+    return static_cast<schema::ElementType>(*getElementNumber(type));
+  }
 
   void addMemory() {
     llvm::StringMap<uint32_t> arenas;
@@ -204,8 +209,8 @@ private:
       } else {
         auto bucket = bucketNumbers.find(state.getName());
         if (bucket == bucketNumbers.end())
-          return Status::programFailed("state " + state.getRole().str() + " is of bucket '" + state.getName().str() +
-                                       "', which is not there");
+          return Status::programFailed("state " + state.getRole().str() + " is of bucket '" +
+                                       state.getName().str() + "', which is not there");
         record->bucket = bucket->second;
       }
       plan.states.push_back(std::move(record));

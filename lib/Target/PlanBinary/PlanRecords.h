@@ -3,14 +3,15 @@
 #define ZERO_LIB_TARGET_PLANBINARY_PLANRECORDS_H
 
 #include "Weights.h"
-#include "zero/Runtime/Base/Status.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "zero/Runtime/Base/Status.h"
 #include <string>
 
 namespace zero::planbinary {
 
 /// The Plan section: one record for each op, mechanically.
-Expected<std::string> makePlanRecords(mlir::ModuleOp module, const WeightsLayout &weights, llvm::StringRef command);
+Expected<std::string> makePlanRecords(mlir::ModuleOp module, const WeightsLayout &weights,
+                                      llvm::StringRef command);
 
 } // namespace zero::planbinary
 

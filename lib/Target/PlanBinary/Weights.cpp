@@ -3,9 +3,9 @@
 #include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/PlanMemory.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
 #include <cstring>
@@ -51,11 +51,14 @@ Expected<WeightsLayout> computeWeightsLayout(ModuleOp module) {
     plan::StateOp state = parameters.lookup(op.getSymName());
     auto data = state ? dyn_cast_or_null<ArrayAttr>(state.getDataAttr()) : ArrayAttr();
     if (!data || data.size() != op.getSlots().size())
-      return Status::programFailed("bucket '" + bucket.name + "' has " + std::to_string(op.getSlots().size()) +
-                                   " parameters and data of " + std::to_string(data ? data.size() : 0));
+      return Status::programFailed("bucket '" + bucket.name + "' has " +
+                                   std::to_string(op.getSlots().size()) + " parameters and data of " +
+                                   std::to_string(data ? data.size() : 0));
     for (auto [slot, from] : llvm::zip(op.getSlots().getAsRange<sharding::SlotAttr>(), data))
-      bucket.tensors.push_back({slot.getName().str(), from, slot.getOffset() * elementBytes, slot.getNumElements() * elementBytes});
-    llvm::sort(bucket.tensors, [](const WeightTensor &a, const WeightTensor &b) { return a.offset < b.offset; });
+      bucket.tensors.push_back({slot.getName().str(), from, slot.getOffset() * elementBytes,
+                                slot.getNumElements() * elementBytes});
+    llvm::sort(bucket.tensors,
+               [](const WeightTensor &a, const WeightTensor &b) { return a.offset < b.offset; });
     layout.buckets.push_back(std::move(bucket));
   }
   return layout;
@@ -86,7 +89,8 @@ private:
 
 class FileReader : public TensorReader {
 public:
-  FileReader(const WeightTensor &tensor, nn::ExternalAttr from, const std::string &folder) : tensor(tensor), from(from) {
+  FileReader(const WeightTensor &tensor, nn::ExternalAttr from, const std::string &folder)
+      : tensor(tensor), from(from) {
     llvm::SmallString<128> file(folder);
     llvm::sys::path::append(file, from.getFile());
     path = file.str().str();
@@ -101,24 +105,29 @@ public:
 
   Status read(void *target, size_t size) override {
     if (fd < 0)
-      return Status::badInput("cannot open '" + path + "', which holds '" + tensor.name + "': " + std::strerror(error));
+      return Status::badInput("cannot open '" + path + "', which holds '" + tensor.name +
+                              "': " + std::strerror(error));
     char *bytes = static_cast<char *>(target);
     for (size_t done = 0; done < size;) {
-      ssize_t got = ::pread(fd, bytes + done, size - done, static_cast<off_t>(from.getOffset() + next + done));
+      ssize_t got =
+          ::pread(fd, bytes + done, size - done, static_cast<off_t>(from.getOffset() + next + done));
       if (got < 0 && errno == EINTR)
         continue;
       if (got < 0)
-        return Status::badInput("cannot read '" + tensor.name + "' from '" + path + "': " + std::strerror(errno));
+        return Status::badInput("cannot read '" + tensor.name + "' from '" + path +
+                                "': " + std::strerror(errno));
       if (got == 0)
-        return Status::badInput("'" + path + "' ends at byte " + std::to_string(from.getOffset() + next + done) + ", '" +
-                                tensor.name + "' at byte " + std::to_string(from.getOffset() + from.getLength()));
+        return Status::badInput("'" + path + "' ends at byte " +
+                                std::to_string(from.getOffset() + next + done) + ", '" + tensor.name +
+                                "' at byte " + std::to_string(from.getOffset() + from.getLength()));
       done += static_cast<size_t>(got);
     }
     XXH3_64bits_update(&state, target, size);
     next += size;
     if (next == from.getLength() && XXH3_64bits_digest(&state) != from.getChecksum())
-      return Status::badInput("'" + path + "' has changed since it was imported: '" + tensor.name + "' has checksum " +
-                              std::to_string(XXH3_64bits_digest(&state)) + ", not " + std::to_string(from.getChecksum()));
+      return Status::badInput("'" + path + "' has changed since it was imported: '" + tensor.name +
+                              "' has checksum " + std::to_string(XXH3_64bits_digest(&state)) + ", not " +
+                              std::to_string(from.getChecksum()));
     return {};
   }
 
@@ -167,13 +176,14 @@ Expected<std::unique_ptr<TensorReader>> openTensor(const WeightTensor &tensor, c
     auto elements = dyn_cast<ElementsAttr>(tensor.data);
     std::optional<std::string> raw = elements ? getElementsBytes(elements) : std::nullopt;
     if (!raw)
-      return Status::programFailed("the data of '" + tensor.name + "' are neither in a file nor in the module");
+      return Status::programFailed("the data of '" + tensor.name +
+                                   "' are neither in a file nor in the module");
     bytes = raw->size();
     reader = std::make_unique<ElementsReader>(std::move(*raw));
   }
   if (bytes != tensor.bytes)
-    return Status::badInput("'" + tensor.name + "' has " + std::to_string(tensor.bytes) + " bytes, its data have " +
-                            std::to_string(bytes));
+    return Status::badInput("'" + tensor.name + "' has " + std::to_string(tensor.bytes) +
+                            " bytes, its data have " + std::to_string(bytes));
   return reader;
 }
 
@@ -245,7 +255,8 @@ private:
 
 } // namespace
 
-Status produceWeights(const WeightsLayout &layout, const std::string &folder, const ContainerWriter::Sink &sink) {
+Status produceWeights(const WeightsLayout &layout, const std::string &folder,
+                      const ContainerWriter::Sink &sink) {
   BlockPump pump(sink);
   std::vector<BucketStream> streams;
   for (const WeightBucket &bucket : layout.buckets)
@@ -256,7 +267,8 @@ Status produceWeights(const WeightsLayout &layout, const std::string &folder, co
   return {};
 }
 
-Status produceFrozen(const WeightsLayout &layout, const std::string &folder, const ContainerWriter::Sink &sink) {
+Status produceFrozen(const WeightsLayout &layout, const std::string &folder,
+                     const ContainerWriter::Sink &sink) {
   BlockPump pump(sink);
   uint64_t position = 0;
   for (const WeightTensor &tensor : layout.frozen) {

@@ -2,10 +2,10 @@
 #ifndef ZERO_LIB_TARGET_PLANBINARY_WEIGHTS_H
 #define ZERO_LIB_TARGET_PLANBINARY_WEIGHTS_H
 
-#include "zero/Container/Container.h"
-#include "zero/Runtime/Base/Status.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "zero/Container/Container.h"
+#include "zero/Runtime/Base/Status.h"
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace zero::planbinary {
 /// A tensor's bytes and where they lie in its bucket, or in the frozen section.
 struct WeightTensor {
   std::string name;
-  mlir::Attribute data;  // nn.external or elements
+  mlir::Attribute data; // nn.external or elements
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
@@ -24,7 +24,7 @@ struct WeightBucket {
   std::string name;
   uint64_t bytes = 0;
   uint64_t chunkOffset = 0;
-  std::vector<WeightTensor> tensors;  // in order of offset; what lies between them is zero
+  std::vector<WeightTensor> tensors; // in order of offset; what lies between them is zero
 };
 
 /// The layout of the Weights section (rank after rank, bucket after bucket) and of the Frozen section.
@@ -38,9 +38,12 @@ struct WeightsLayout {
 
 Expected<WeightsLayout> computeWeightsLayout(mlir::ModuleOp module);
 
-/// Gives all bytes of the section to the sink. Files are read in blocks; the checksum of each is verified at its end.
-Status produceWeights(const WeightsLayout &layout, const std::string &folder, const ContainerWriter::Sink &sink);
-Status produceFrozen(const WeightsLayout &layout, const std::string &folder, const ContainerWriter::Sink &sink);
+/// Gives all bytes of the section to the sink. Files are read in blocks; the checksum of each is verified at
+/// its end.
+Status produceWeights(const WeightsLayout &layout, const std::string &folder,
+                      const ContainerWriter::Sink &sink);
+Status produceFrozen(const WeightsLayout &layout, const std::string &folder,
+                     const ContainerWriter::Sink &sink);
 
 } // namespace zero::planbinary
 

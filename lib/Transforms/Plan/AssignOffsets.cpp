@@ -2,20 +2,26 @@
 //
 //   plan.arena @device {kind = .., size_bytes = 0}
 //   plan.buffer @weights in @device {size_bytes = 256, state, ..}
-//   plan.buffer @a in @device {size_bytes = 64, ..}   plan.buffer @b .. {size_bytes = 64}   plan.buffer @c .. {size_bytes = 64}
+//   plan.buffer @a in @device {size_bytes = 64, ..}
+//   plan.buffer @b in @device {size_bytes = 64, ..}
+//   plan.buffer @c in @device {size_bytes = 64, ..}
 //   plan.section @micro_first { a = f(weights); b = g(a); c = h(b) }
 //
 // becomes
 //
 //   plan.arena @device {kind = .., size_bytes = 384}
-//   plan.buffer @weights {offset = 0}  plan.buffer @a {offset = 256}  plan.buffer @b {offset = 320}  plan.buffer @c {offset = 256}
+//   plan.buffer @weights .. {offset = 0, ..}
+//   plan.buffer @a .. {offset = 256, ..}
+//   plan.buffer @b .. {offset = 320, ..}
+//   plan.buffer @c .. {offset = 256, ..}
 //
-// States lie one after the other; behind them every section uses the same bytes for what lives in it. Buffers are placed
-// one by one at the smallest gap that is free while they live, in several orders; the tightest result is kept.
+// States lie one after the other; behind them every section uses the same bytes for what lives in it. Buffers
+// are placed one by one at the smallest gap that is free while they live, in several orders; the tightest
+// result is kept.
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Plan/Passes.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Transforms/Plan/Passes.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 
@@ -31,7 +37,7 @@ constexpr int64_t kAlignment = plan::kBufferAlignment;
 
 struct TransientBuffer {
   unsigned number;
-  int64_t bytes;  // a multiple of the alignment
+  int64_t bytes; // a multiple of the alignment
   SmallVector<LiveRange, 1> ranges;
 
   int64_t getLength() const {
@@ -102,13 +108,16 @@ int64_t getLowerBound(ArrayRef<TransientBuffer> buffers) {
 Packing packTightly(ArrayRef<TransientBuffer> buffers) {
   using Less = llvm::function_ref<bool(const TransientBuffer &, const TransientBuffer &)>;
   auto larger = [](const TransientBuffer &a, const TransientBuffer &b) { return a.bytes > b.bytes; };
-  auto longer = [](const TransientBuffer &a, const TransientBuffer &b) { return a.getLength() > b.getLength(); };
+  auto longer = [](const TransientBuffer &a, const TransientBuffer &b) {
+    return a.getLength() > b.getLength();
+  };
   auto heavier = [](const TransientBuffer &a, const TransientBuffer &b) {
     return double(a.bytes) * double(a.getLength()) > double(b.bytes) * double(b.getLength());
   };
   auto earlier = [](const TransientBuffer &a, const TransientBuffer &b) {
     auto start = [](const TransientBuffer &buffer) {
-      return buffer.ranges.empty() ? std::pair(~0u, int64_t(0)) : std::pair(buffer.ranges.front().section, buffer.ranges.front().first);
+      return buffer.ranges.empty() ? std::pair(~0u, int64_t(0))
+                                   : std::pair(buffer.ranges.front().section, buffer.ranges.front().first);
     };
     return start(a) < start(b);
   };

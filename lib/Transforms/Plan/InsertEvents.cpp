@@ -1,21 +1,21 @@
 //===- InsertEvents.cpp - plan-insert-events ------------------------------===//
 //
 //   plan.collective all_gather f32 on gather <@shard, ..> to <@bucket, ..> waits [] {..}
-//   plan.dispatch "matmul" on compute reads [<@x, ..>, <@bucket, ..>] writes [<@y, ..>] waits [] {..}
+//   plan.dispatch "f" on compute reads [<@bucket, ..>] writes [<@y, ..>] waits [] {..}
 //
 // becomes
 //
 //   plan.collective all_gather f32 on gather <@shard, ..> to <@bucket, ..> waits [] records 0 {..}
-//   plan.dispatch "matmul" on compute reads [<@x, ..>, <@bucket, ..>] writes [<@y, ..>] waits [0] {..}
+//   plan.dispatch "f" on compute reads [<@bucket, ..>] writes [<@y, ..>] waits [0] {..}
 //
-// One walk over the commands in program order. For each byte it knows the last read and the last write of each queue; for
-// each command, the last command of each queue that has ended when it starts. An event is added where a conflicting access is
-// not among these, unless another event that the command needs brings it along: what is added cannot be implied by what
-// follows, so no event is redundant.
+// One walk over the commands in program order. For each byte it knows the last read and the last write of
+// each queue; for each command, the last command of each queue that has ended when it starts. An event is
+// added where a conflicting access is not among these, unless another event that the command needs brings it
+// along: what is added cannot be implied by what follows, so no event is redundant.
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Plan/Passes.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Transforms/Plan/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 
@@ -65,10 +65,11 @@ private:
 
 void setEvents(Operation *command, ArrayRef<int64_t> waits, std::optional<int64_t> record) {
   Builder builder(command->getContext());
-  TypeSwitch<Operation *>(command).Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>([&](auto op) {
-    op.setWaits(waits);
-    op.setRecordAttr(record ? builder.getI64IntegerAttr(*record) : IntegerAttr());
-  });
+  TypeSwitch<Operation *>(command).Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
+      [&](auto op) {
+        op.setWaits(waits);
+        op.setRecordAttr(record ? builder.getI64IntegerAttr(*record) : IntegerAttr());
+      });
 }
 
 class PlanInsertEvents : public impl::PlanInsertEventsBase<PlanInsertEvents> {
@@ -86,7 +87,8 @@ public:
     SmallVector<int64_t> addresses;
     for (plan::BufferOp buffer : memory.getBuffers()) {
       if (!buffer.getOffset()) {
-        buffer.emitError() << "buffer @" << buffer.getSymName() << " has no offset; plan-assign-offsets comes first";
+        buffer.emitError() << "buffer @" << buffer.getSymName()
+                           << " has no offset; plan-assign-offsets comes first";
         return signalPassFailure();
       }
       addresses.push_back(arenaStarts.lookup(buffer.getArena()) + *buffer.getOffset());
@@ -98,8 +100,8 @@ public:
 private:
   void insert(ArrayRef<PlanCommand> commands, ArrayRef<int64_t> addresses) {
     LastAccesses bytes;
-    QueueClock last = makeEmptyClock();  // the last command of each queue
-    std::vector<QueueClock> ended(commands.size(), makeEmptyClock());  // with each command, itself included
+    QueueClock last = makeEmptyClock();                               // the last command of each queue
+    std::vector<QueueClock> ended(commands.size(), makeEmptyClock()); // with each command, itself included
     std::vector<SmallVector<int>> waits(commands.size());
     std::vector<bool> records(commands.size());
     for (auto [index, command] : llvm::enumerate(commands)) {
@@ -111,7 +113,8 @@ private:
           continue;
         bool implied = false;
         for (int via = 0; via < kQueues; ++via)
-          implied |= via != queue && via != other && needed[via] > known[via] && ended[needed[via]][other] >= needed[other];
+          implied |= via != queue && via != other && needed[via] > known[via] &&
+                     ended[needed[via]][other] >= needed[other];
         if (implied)
           continue;
         waits[index].push_back(needed[other]);
@@ -141,7 +144,8 @@ private:
   }
 
   /// The last command of each queue whose access must end before the command starts.
-  static QueueClock findConflicts(LastAccesses &bytes, const PlanCommand &command, ArrayRef<int64_t> addresses) {
+  static QueueClock findConflicts(LastAccesses &bytes, const PlanCommand &command,
+                                  ArrayRef<int64_t> addresses) {
     QueueClock needed = makeEmptyClock();
     for (const BufferAccess &access : command.accesses) {
       int64_t address = addresses[access.buffer];
@@ -156,8 +160,8 @@ private:
     return needed;
   }
 
-  static void noteAccesses(LastAccesses &bytes, const PlanCommand &command, ArrayRef<int64_t> addresses, int queue,
-                           int index) {
+  static void noteAccesses(LastAccesses &bytes, const PlanCommand &command, ArrayRef<int64_t> addresses,
+                           int queue, int index) {
     for (const BufferAccess &access : command.accesses) {
       int64_t address = addresses[access.buffer];
       bytes.visit(address + access.begin, address + access.end, [&](LastAccesses::Range &range) {

@@ -4,15 +4,15 @@
 //
 //   plan.dispatch "fill" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits []
 //   plan.collective all_gather f32 on gather <@a, 0, 32> to <@b, 0, 64> waits []
-//     error: reads bytes 0..32 of @a, which an earlier command of queue compute writes, and no event orders them
+//   error: reads bytes 0..32 of @a, which an earlier command of queue compute writes, and no event orders them
 //
-// The proof is its own (it shares no code with plan-insert-events): the bytes of a section are cut at all ends of accesses into
-// elementary ranges; in each range every access is held against the last conflicting one of every other queue. Steps: the
-// number of ranges that the accesses span.
+// The proof is its own (it shares no code with plan-insert-events): the bytes of a section are cut at all
+// ends of accesses into elementary ranges; in each range every access is held against the last conflicting
+// one of every other queue. Steps: the number of ranges that the accesses span.
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Transforms/Plan/Passes.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Transforms/Plan/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -37,7 +37,8 @@ std::string describe(plan::BufferOp buffer) { return "@" + buffer.getSymName().s
 /// Names and numbers: everything that one record says of another.
 class RecordVerifier {
 public:
-  explicit RecordVerifier(ModuleOp module) : module(module), symbols(module), worldSize(getWorldSize(module)) {}
+  explicit RecordVerifier(ModuleOp module)
+      : module(module), symbols(module), worldSize(getWorldSize(module)) {}
 
   LogicalResult run() {
     for (Operation &op : *module.getBody()) {
@@ -57,14 +58,17 @@ private:
   LogicalResult check(plan::BufferOp buffer) {
     auto arena = symbols.lookup<plan::ArenaOp>(buffer.getArena());
     if (!arena)
-      return buffer.emitError() << "buffer " << describe(buffer) << " is in arena @" << buffer.getArena() << ", which is not there";
+      return buffer.emitError() << "buffer " << describe(buffer) << " is in arena @" << buffer.getArena()
+                                << ", which is not there";
     if (!buffer.getOffset())
-      return buffer.emitError() << "buffer " << describe(buffer) << " has no offset; plan-assign-offsets gives it one";
+      return buffer.emitError() << "buffer " << describe(buffer)
+                                << " has no offset; plan-assign-offsets gives it one";
     uint64_t end = *buffer.getOffset() + buffer.getSizeBytes();
     if (end <= arena.getSizeBytes())
       return success();
-    auto error = buffer.emitError() << "buffer " << describe(buffer) << " ends at byte " << end << " of arena @"
-                                    << buffer.getArena() << ", which has " << arena.getSizeBytes();
+    auto error = buffer.emitError() << "buffer " << describe(buffer) << " ends at byte " << end
+                                    << " of arena @" << buffer.getArena() << ", which has "
+                                    << arena.getSizeBytes();
     error.attachNote(arena.getLoc()) << "the arena is here";
     return error;
   }
@@ -74,13 +78,14 @@ private:
     if (!buffer)
       return op->emitError() << "names buffer @" << slice.getBuffer().getValue() << ", which is not there";
     if (slice.getOffset() < 0 || slice.getSize() < 0 || slice.getRankStride() < 0)
-      return op->emitError() << "has a slice of @" << slice.getBuffer().getValue() << " with offset " << slice.getOffset() << ", size "
-                             << slice.getSize() << " and rank stride " << slice.getRankStride() << ", none of which may be negative";
+      return op->emitError() << "has a slice of @" << slice.getBuffer().getValue() << " with offset "
+                             << slice.getOffset() << ", size " << slice.getSize() << " and rank stride "
+                             << slice.getRankStride() << ", none of which may be negative";
     int64_t end = slice.getOffset() + slice.getSize() + slice.getRankStride() * (worldSize - 1);
     if (end <= static_cast<int64_t>(buffer.getSizeBytes()))
       return success();
-    auto error = op->emitError() << "has a slice that ends at byte " << end << " of buffer " << describe(buffer) << ", which has "
-                                 << buffer.getSizeBytes();
+    auto error = op->emitError() << "has a slice that ends at byte " << end << " of buffer "
+                                 << describe(buffer) << ", which has " << buffer.getSizeBytes();
     error.attachNote(buffer.getLoc()) << "the buffer is here";
     return error;
   }
@@ -119,7 +124,8 @@ private:
         continue;
       int64_t &next = sequences[static_cast<int>(collective.getQueue())];
       if (static_cast<int64_t>(collective.getSequence()) != next)
-        return op.emitError() << "has sequence number " << collective.getSequence() << " on the channel of queue "
+        return op.emitError() << "has sequence number " << collective.getSequence()
+                              << " on the channel of queue "
                               << plan::stringifyQueueKind(collective.getQueue()) << ", which is at " << next;
       ++next;
     }
@@ -194,8 +200,8 @@ private:
     }
   }
 
-  /// Every two conflicting accesses of different queues are ordered. A queue runs in order: it is enough to look at the last
-  /// conflicting access of each other queue.
+  /// Every two conflicting accesses of different queues are ordered. A queue runs in order: it is enough to
+  /// look at the last conflicting access of each other queue.
   LogicalResult checkOrder(size_t range) {
     std::array<std::optional<RangeAccess>, kQueues> lastAccess, lastWrite;
     for (const RangeAccess &access : accesses[range]) {
@@ -215,9 +221,11 @@ private:
   LogicalResult reportRace(const RangeAccess &earlier, const RangeAccess &later, size_t range) {
     Operation *op = commands[later.command].op, *other = commands[earlier.command].op;
     auto [buffer, start] = locate(later.buffer, range);
-    auto error = op->emitError() << (later.write ? "writes" : "reads") << " bytes " << start << ".." << start + ends[range + 1] - ends[range]
-                                 << " of " << describe(buffer) << ", which an earlier command of queue "
-                                 << plan::stringifyQueueKind(commands[earlier.command].queue) << (earlier.write ? " writes" : " reads");
+    auto error = op->emitError() << (later.write ? "writes" : "reads") << " bytes " << start << ".."
+                                 << start + ends[range + 1] - ends[range] << " of " << describe(buffer)
+                                 << ", which an earlier command of queue "
+                                 << plan::stringifyQueueKind(commands[earlier.command].queue)
+                                 << (earlier.write ? " writes" : " reads");
     if (earlier.buffer != later.buffer)
       error << " as " << describe(memory.getBuffers()[earlier.buffer]);
     error << ", and no event orders them";
@@ -257,9 +265,11 @@ private:
   LogicalResult reportContents(const RangeAccess &access, int owner, int writer, size_t range) {
     auto [buffer, start] = locate(access.buffer, range);
     auto error = commands[access.command].op->emitError()
-                 << "reads bytes " << start << ".." << start + ends[range + 1] - ends[range] << " of " << describe(buffer);
+                 << "reads bytes " << start << ".." << start + ends[range + 1] - ends[range] << " of "
+                 << describe(buffer);
     if (owner < 0) {
-      error << ", which no earlier command of section @" << plan::SectionOp(memory.getSections()[section]).getSymName() << " writes";
+      error << ", which no earlier command of section @"
+            << plan::SectionOp(memory.getSections()[section]).getSymName() << " writes";
       return error;
     }
     error << ", which hold what was written to " << describe(memory.getBuffers()[owner]);
@@ -270,16 +280,18 @@ private:
   std::pair<plan::BufferOp, int64_t> locate(unsigned buffer, size_t range) const {
     return {memory.getBuffers()[buffer], ends[range] - places[buffer].first};
   }
-  int64_t address(const BufferAccess &access, int64_t offset) const { return places[access.buffer].first + offset; }
+  int64_t address(const BufferAccess &access, int64_t offset) const {
+    return places[access.buffer].first + offset;
+  }
 
   const PlanMemory &memory;
-  ArrayRef<std::pair<int64_t, int64_t>> places;  // first and last address of each buffer
+  ArrayRef<std::pair<int64_t, int64_t>> places; // first and last address of each buffer
   unsigned section;
   ArrayRef<PlanCommand> commands;
   std::vector<std::array<int, kQueues>> before;
-  std::vector<int> position;  // of the command in its queue
+  std::vector<int> position; // of the command in its queue
   std::vector<int64_t> ends;
-  std::vector<SmallVector<RangeAccess>> accesses;  // of each elementary range, in program order
+  std::vector<SmallVector<RangeAccess>> accesses; // of each elementary range, in program order
 };
 
 class PlanVerify : public impl::PlanVerifyBase<PlanVerify> {
@@ -327,9 +339,11 @@ private:
       std::optional<unsigned> other = buffer.getState() ? furthest : furthestState;
       if (other && places[*other].second > places[number].first) {
         plan::BufferOp first = memory.getBuffers()[*other];
-        auto error = buffer.emitError() << "buffer " << describe(buffer) << " begins at byte " << *buffer.getOffset() << ", before "
-                                        << describe(first) << " ends at " << *first.getOffset() + first.getSizeBytes()
-                                        << ", and " << describe(buffer.getState() ? buffer : first) << " is a state";
+        auto error = buffer.emitError()
+                     << "buffer " << describe(buffer) << " begins at byte " << *buffer.getOffset()
+                     << ", before " << describe(first) << " ends at "
+                     << *first.getOffset() + first.getSizeBytes() << ", and "
+                     << describe(buffer.getState() ? buffer : first) << " is a state";
         error.attachNote(first.getLoc()) << "the other buffer is here";
         return error;
       }

@@ -28,7 +28,8 @@ protected:
   Status write(const std::string &w) {
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::smallPlan(w), &context);
     return writePlanBinary(*module, {{CpuVariant::X86_64_V3, "ELF3"}, {CpuVariant::X86_64_V4, "ELF4"}},
-                           folder.file("").substr(0, folder.file("").size() - 1), folder.file("compiled.bin"), "zero-compile m.onnx");
+                           folder.file("").substr(0, folder.file("").size() - 1), folder.file("compiled.bin"),
+                           "zero-compile m.onnx");
   }
 
   test::TemporaryFolder folder;
@@ -64,7 +65,9 @@ TEST_F(PlanBinary, RecordsMirrorTheOps) {
   EXPECT_EQ(plan.states()->Get(3)->bucket(), -1);
   ASSERT_TRUE(container->find(SectionKind::KernelObject, "x86-64-v4"));
   EXPECT_EQ(*container->read(*container->find(SectionKind::KernelObject, "x86-64-v4")), "ELF4");
-  EXPECT_NE(container->read(*container->find(SectionKind::Config))->find("\"gradient_accumulation_steps\": 3"), std::string::npos);
+  EXPECT_NE(
+      container->read(*container->find(SectionKind::Config))->find("\"gradient_accumulation_steps\": 3"),
+      std::string::npos);
 }
 
 TEST_F(PlanBinary, WeightsAreRankMajorWithZeroPadding) {
@@ -72,7 +75,7 @@ TEST_F(PlanBinary, WeightsAreRankMajorWithZeroPadding) {
   Expected<Container> container = Container::open(folder.file("compiled.bin"));
   ASSERT_TRUE(container.ok());
   std::string bytes = *container->read(*container->find(SectionKind::Weights));
-  ASSERT_EQ(bytes.size(), 1024u);  // two parts of 128 floats: w and its padding; v and the bucket's padding
+  ASSERT_EQ(bytes.size(), 1024u); // two parts of 128 floats: w and its padding; v and the bucket's padding
   const float *values = reinterpret_cast<const float *>(bytes.data());
   EXPECT_EQ(values[0], 4.0f);
   EXPECT_EQ(values[95], 99.0f);
@@ -91,7 +94,9 @@ TEST_F(PlanBinary, WeightsAreRankMajorWithZeroPadding) {
 TEST_F(PlanBinary, AChangedFileIsFoundOut) {
   Status status = write(external(checksum() + 1));
   EXPECT_EQ(status.exitCode(), 3);
-  EXPECT_NE(status.message().find("m.onnx' has changed since it was imported: 'w' has checksum"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("m.onnx' has changed since it was imported: 'w' has checksum"),
+            std::string::npos)
+      << status.message();
   EXPECT_FALSE(std::filesystem::exists(folder.file("compiled.bin")));
 }
 
@@ -99,10 +104,12 @@ TEST_F(PlanBinary, AShortOrMissingFileIsNamed) {
   std::filesystem::resize_file(folder.file("m.onnx"), 200);
   Status status = write(external(checksum()));
   EXPECT_EQ(status.exitCode(), 3);
-  EXPECT_NE(status.message().find("m.onnx' ends at byte 200, 'w' at byte 400"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("m.onnx' ends at byte 200, 'w' at byte 400"), std::string::npos)
+      << status.message();
   std::filesystem::remove(folder.file("m.onnx"));
   status = write(external(checksum()));
-  EXPECT_NE(status.message().find("m.onnx', which holds 'w': No such file"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("m.onnx', which holds 'w': No such file"), std::string::npos)
+      << status.message();
 }
 
 TEST_F(PlanBinary, DataThatDoNotFitAreNamed) {
@@ -111,6 +118,34 @@ TEST_F(PlanBinary, DataThatDoNotFitAreNamed) {
   EXPECT_EQ(status.message(), "'w' has 384 bytes, its data have 100");
   status = write("\"none\"");
   EXPECT_EQ(status.message(), "the data of 'w' are neither in a file nor in the module");
+}
+
+/// The plan with `from` replaced by `to`.
+std::string changed(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST_F(PlanBinary, RecordsThatContradictEachOtherAreNamed) {
+  const std::string plan = test::smallPlan(external(checksum()));
+  auto messageOf = [&](const std::string &from, const std::string &to) {
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(changed(plan, from, to), &context);
+    Status status = writePlanBinary(*module, {}, ".", folder.file("compiled.bin"));
+    EXPECT_EQ(status.exitCode(), 1);
+    return status.message();
+  };
+  EXPECT_EQ(messageOf(", dense<2.0> : tensor<2xf32>]}", "]}"), "bucket 'b0' has 2 parameters and data of 1");
+  EXPECT_EQ(messageOf(" {data = dense<[5, 6]> : tensor<2xi64>}", ""), "frozen tensor 'constant.0' has no data");
+  EXPECT_EQ(messageOf("\"momentum\" \"b0\"", "\"momentum\" \"b1\""),
+            "state momentum is of bucket 'b1', which is not there");
+  EXPECT_EQ(messageOf("offset = 3840 : i64, ", ""), "buffer 'a' has no offset; plan-assign-offsets gives it one");
+}
+
+TEST_F(PlanBinary, AFolderIsNoFile) {
+  std::filesystem::remove(folder.file("m.onnx"));
+  std::filesystem::create_directory(folder.file("m.onnx"));
+  EXPECT_NE(write(external(checksum())).message().find("cannot read 'w' from '"), std::string::npos);
 }
 
 } // namespace

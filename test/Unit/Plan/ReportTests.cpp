@@ -29,7 +29,7 @@ TEST_F(Reports, ClassesAtThePeakSumToTheArena) {
   EXPECT_EQ(report.arenaBytes, 4352);
   EXPECT_EQ(std::accumulate(report.bytes.begin(), report.bytes.end(), int64_t(0)), report.arenaBytes);
   EXPECT_EQ(report.section, "micro_first");
-  EXPECT_EQ(report.command, 1);  // bucket, staging and a
+  EXPECT_EQ(report.command, 1); // bucket, staging and a
   auto of = [&](ContentClass content) { return report.bytes[static_cast<unsigned>(content)]; };
   EXPECT_EQ(of(ContentClass::parameters), 1024 - 632 + 3 + 16);
   EXPECT_EQ(of(ContentClass::gradients), 512);
