@@ -57,8 +57,11 @@ private:
     }
     if (Operation *next = getNextReduction(wait); next && next->isBeforeInBlock(target))
       target = next;
+    // Worth it where something runs in between. Starts do not count before a first use: to wait behind them would put more
+    // in flight and hide nothing.
     Operation *behind = wait->getNextNode();
-    while (isa<WaitOp>(behind) || follows(behind))
+    const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
+    while (behind != target && (isa<WaitOp>(behind) || follows(behind) || (!toEnd && isa<AllGatherStartOp>(behind))))
       behind = behind->getNextNode();
     if (behind == target)
       return false;

@@ -98,3 +98,20 @@ func.func @update(%s0: !zero.shard<@b0>, %s1: !zero.shard<@b1>) -> (!zero.full<@
   %b1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
   return %b0, %b1 : !zero.full<@b0>, !zero.full<@b1>
 }
+
+// Where nothing runs in between there is nothing to hide: the wait stays before the next start.
+// CHECK-LABEL: func.func @together
+// CHECK-NEXT: zero.all_gather_start %{{.*}} : !zero.shard<@b0>
+// CHECK-NEXT: zero.wait
+// CHECK-NEXT: zero.all_gather_start %{{.*}} : !zero.shard<@b1>
+// CHECK-NEXT: zero.wait
+func.func @together(%s0: !zero.shard<@b0>, %s1: !zero.shard<@b1>) -> tensor<8x8xf32> {
+  %f0 = zero.all_gather_start %s0 : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %f1 = zero.all_gather_start %s1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>
+  %b1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
+  %w0 = zero.view %b0["w0"] : !zero.full<@b0> -> tensor<8x8xf32>
+  %w1 = zero.view %b1["w1"] : !zero.full<@b1> -> tensor<8x8xf32>
+  %y = nn.add %w0, %w1 : tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
