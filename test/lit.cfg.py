@@ -1,5 +1,6 @@
 """Configuration of the tests with RUN lines."""
 import os
+import subprocess
 
 import lit.formats
 
@@ -22,8 +23,13 @@ config.substitutions.append(("%bin", os.path.join(config.zero_binary_dir, "bin")
 # The end-to-end tests: --full of tools/dev/test, and the folder of the golden runs, which lie outside the repository.
 golden = os.environ.get("ZERO_GOLDEN_DIR", os.path.join(config.zero_source_dir, "..", "shared", "golden"))
 config.environment["ZERO_GOLDEN_DIR"] = os.path.abspath(golden)
+config.substitutions.append(("%golden", os.path.abspath(golden)))
 config.environment["ZERO_TEST_FULL"] = os.environ.get("ZERO_TEST_FULL", "0")
 if os.path.isdir(golden):
     config.available_features.add("golden")
 if config.compiler_enabled == "ON":
     config.available_features.add("compiler")
+
+# Tests that make their models need the onnx package (and numpy, which it needs).
+if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
+    config.available_features.add("onnx")

@@ -2,6 +2,8 @@
 #include "OperatorTable.h"
 #include "Weights.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
@@ -70,23 +72,21 @@ LogicalResult buildRange(NodeContext &node) {
   if (failed(start) || failed(limit) || failed(delta))
     return failure();
   Type element = start->elementType();
-  bool isInteger = element.isSignlessInteger(64) || element.isSignlessInteger(32) || element.isSignlessInteger(16);
-  auto number = [&](const Tensor &tensor) -> std::optional<Dim> {
+  bool isInteger = element.isSignlessInteger();
+  auto number = [](const Tensor &tensor) -> std::optional<Dim> {
     if (tensor.contents && tensor.contents->size() == 1)
       return tensor.contents->front();
-    std::optional<double> constant = node.scalarConstant(tensor);
-    if (constant && *constant == std::floor(*constant) && std::abs(*constant) < 9e15)
-      return Dim(static_cast<int64_t>(*constant));
     return std::nullopt;
   };
   std::optional<Dim> first = number(*start), last = number(*limit), step = number(*delta), length;
-  if (first && last && step && step->isStatic() && step->value() != 0) {
-    if (first->isStatic() && last->isStatic()) {
-      int64_t distance = last->value() - first->value(), by = step->value();
-      length = Dim(std::max<int64_t>(0, (distance + by + (by > 0 ? -1 : 1)) / by));
-    } else if (step->is(1)) {
-      length = Dim::subtract(*last, *first);
-    }
+  std::optional<double> from = node.scalarConstant(*start), to = node.scalarConstant(*limit), by = node.scalarConstant(*delta);
+  if (from && to && by && *by != 0) {
+    double count = std::ceil((*to - *from) / *by);
+    if (!(count <= 1e12))
+      return node.error() << "has " << count << " elements";
+    length = Dim(static_cast<int64_t>(std::max(count, 0.0)));
+  } else if (first && last && step && step->is(1)) {
+    length = Dim::subtract(*last, *first);
   }
   Tensor index;
   if (length && length->isStatic()) {
@@ -104,12 +104,12 @@ LogicalResult buildRange(NodeContext &node) {
     return node.broadcastTo(node.reshape(scalar, {}), index.shape, [&] { return node.shapeOf(index); });
   };
   Tensor result = index;
-  if (!step || !step->is(1))
+  if (by != 1.0)
     result = node.binary<nn::MulOp>(result, along(*delta));
-  if (!first || !first->is(0))
+  if (from != 0.0)
     result = node.binary<nn::AddOp>(result, along(*start));
   constexpr int64_t kSmall = 8; // a list of axes or sizes, say; longer ones are positions and stay in closed form
-  if (length && length->isStatic() && length->value() <= kSmall && first->isStatic() && isInteger) {
+  if (length && length->isStatic() && length->value() <= kSmall && first && first->isStatic() && step) {
     result.contents.emplace();
     for (int64_t i = 0; i < length->value(); ++i)
       result.contents->push_back(Dim(first->value() + i * step->value()));

@@ -90,7 +90,7 @@ public:
 
   void runOnOperation() override {
     if (microBatch < 1) {
-      getOperation().emitError() << "micro-batch is " << microBatch << ", not 1 or more";
+      getOperation().emitError() << "micro-batch is " << int64_t(microBatch) << ", not 1 or more";
       return signalPassFailure();
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
@@ -114,7 +114,7 @@ private:
           shape.front() = microBatch;
         if (shape.front() != microBatch)
           return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has the fixed first dimension "
-                                              << shape.front() << " but the micro-batch is " << microBatch;
+                                              << shape.front() << " but the micro-batch is " << int64_t(microBatch);
       }
       for (auto [index, size] : llvm::enumerate(shape))
         if (ShapedType::isDynamic(size))

@@ -1,0 +1,308 @@
+"""Compares every supported operator with onnx's own reference evaluator.
+
+operators.py FAMILY FOLDER: builds one model of all cases of a family (each reduced to one number, all joined by the node
+`cases`), imports it with a symbolic batch, binds it, runs it by the reference interpreter as it is and after folding and
+raising, and compares the numbers case by case.
+"""
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+BATCH = 3
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+class Graph:
+    """Nodes and constants of the model under construction; the case at work."""
+
+    def __init__(self, opset):
+        self.opset, self.nodes, self.constants, self.cases, self.count = opset, [], [], [], 0
+
+    def const(self, value, dtype=None):
+        """A constant node: part of the graph, not a weight."""
+        array = np.array(value, dtype=dtype)
+        name = self.fresh("const")
+        self.nodes.append(helper.make_node("Constant", [], [name], name="node_" + name, value=numpy_helper.from_array(array)))
+        return name
+
+    def ints(self, *values):
+        return self.const(list(values), np.int64)
+
+    def weight(self, value, name):
+        self.constants.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
+        return name
+
+    def fresh(self, stem):
+        self.count += 1
+        return "%s_%d" % (stem, self.count)
+
+    def op(self, op_type, *inputs, outputs=1, **attributes):
+        names = [self.fresh(op_type.lower()) for _ in range(outputs)]
+        self.nodes.append(helper.make_node(op_type, list(inputs), names, name="node_" + names[0], **attributes))
+        return names[0] if outputs == 1 else names
+
+    def case(self, name, output):
+        self.cases.append((name, output))
+
+
+def elementwise(g):
+    x, y, i, b = "x", "y", "i", "b"
+    positive = g.op("Add", g.op("Abs", x), g.const(0.5, np.float32))
+    for op in ["Abs", "Neg", "Exp", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "Relu", "Sign", "Floor", "Ceil", "Round",
+               "Softplus", "LeakyRelu", "Gelu", "Identity"]:
+        g.case(op, g.op(op, x))
+    g.case("Gelu tanh", g.op("Gelu", x, approximate="tanh"))
+    for op in ["Log", "Sqrt", "Reciprocal"]:
+        g.case(op, g.op(op, positive))
+    for op in ["Add", "Sub", "Mul", "Div", "Max", "Min"]:
+        g.case(op, g.op(op, x, positive))
+        g.case(op + " row", g.op(op, x, g.const(np.linspace(1, 2, 4), np.float32)))
+        g.case(op + " column", g.op(op, g.const(np.linspace(1, 2, 5).reshape(5, 1), np.float32), x))
+        g.case(op + " batch", g.op(op, g.op("ReduceSum", x, g.ints(1, 2), keepdims=1), positive))
+    g.case("Pow", g.op("Pow", positive, g.const(2.5, np.float32)))
+    g.case("Pow int", g.op("Pow", x, g.const(3, np.int64)))
+    g.case("Sum", g.op("Sum", x, y, x))
+    g.case("Mean", g.op("Mean", x, y, x))
+    g.case("Clip", g.op("Clip", x, g.const(-0.5, np.float32), g.const(0.25, np.float32)))
+    g.case("Clip low", g.op("Clip", x, g.const(-0.5, np.float32)))
+    g.case("Mod", g.op("Mod", i, g.const(3, np.int64)))
+    g.case("Mod negative", g.op("Mod", i, g.const(-3, np.int64)))
+    g.case("Mod fmod", g.op("Mod", x, g.const(0.75, np.float32), fmod=1))
+    g.case("Div int", g.op("Div", i, g.const(2, np.int64)))
+    for op in ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]:
+        g.case(op, g.op(op, i, g.const(1, np.int64)))
+    for op in ["And", "Or", "Xor"]:
+        g.case(op, g.op(op, b, g.op("Less", x, y)))
+    g.case("Not", g.op("Not", b))
+    for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+        g.case(op, g.op(op, i, g.const(5, np.int64)))
+    g.case("BitwiseNot", g.op("BitwiseNot", i))
+    g.case("Where", g.op("Where", b, x, g.const(2, np.float32)))
+    g.case("IsNaN", g.op("IsNaN", g.op("Log", x)))
+    g.case("Cast", g.op("Cast", x, to=INT64))
+    g.case("Cast bool", g.op("Cast", i, to=BOOL))
+    g.case("CastLike", g.op("CastLike", i, x))
+    g.case("Dropout", g.op("Dropout", x))
+
+
+def shape(g):
+    x, i = "x", "i"
+    g.case("Reshape", g.op("Reshape", x, g.ints(-1, 10, 2)))
+    g.case("Reshape zero", g.op("Reshape", x, g.ints(0, 2, -1)))
+    g.case("Flatten", g.op("Flatten", x))
+    g.case("Flatten 2", g.op("Flatten", x, axis=2))
+    g.case("Flatten 0", g.op("Flatten", x, axis=0))
+    g.case("Transpose", g.op("Transpose", x, perm=[2, 0, 1]))
+    g.case("Transpose reverse", g.op("Transpose", x))
+    g.case("Unsqueeze", g.op("Unsqueeze", x, g.ints(0, -1)))
+    g.case("Squeeze", g.op("Squeeze", g.op("Unsqueeze", x, g.ints(1)), g.ints(1)))
+    g.case("Concat", g.op("Concat", x, x, axis=1))
+    g.case("Concat batch", g.op("Concat", x, x, axis=0))
+    parts = g.op("Split", x, g.ints(2, 3), axis=1, outputs=2)
+    g.case("Split", g.op("Concat", parts[1], parts[0], axis=1))
+    parts = g.op("Split", x, axis=1, num_outputs=3, outputs=3)
+    g.case("Split uneven", g.op("Concat", parts[2], parts[0], axis=1))
+    g.case("Slice", g.op("Slice", x, g.ints(1, -1), g.ints(4, -5), g.ints(1, 2), g.ints(2, -2)))
+    g.case("Slice reverse", g.op("Slice", x, g.ints(-1), g.ints(-1000), g.ints(1), g.ints(-1)))
+    g.case("Slice whole batch", g.op("Slice", x, g.ints(0, 1), g.ints(2**63 - 1, 2**63 - 1), g.ints(0, 2)))
+    g.case("Expand", g.op("Expand", g.const(np.arange(4), np.float32), g.op("Shape", x)))
+    g.case("Expand static", g.op("Expand", x, g.ints(2, 1, 5, 1)))
+    g.case("Tile", g.op("Tile", x, g.ints(2, 1, 3)))
+    g.case("Pad", g.op("Pad", x, g.ints(0, 1, 0, 0, 0, 2), g.const(0.5, np.float32)))
+    g.case("Trilu", g.op("Trilu", x, g.const(1, np.int64), upper=0))
+    g.case("Trilu upper", g.op("Trilu", x, g.const(-1, np.int64)))
+    g.case("Size", g.op("Size", x))
+    g.case("Shape", g.op("Shape", x))
+    g.case("Shape part", g.op("Shape", x, start=-2))
+    batch = g.op("Squeeze", g.op("Shape", x, start=0, end=1))
+    g.case("Range", g.op("Range", g.const(0, np.int64), batch, g.const(1, np.int64)))
+    g.case("Range from", g.op("Range", g.const(-2, np.int64), batch, g.const(1, np.int64)))
+    g.case("Range static", g.op("Range", g.const(9, np.int64), g.const(-4, np.int64), g.const(-3, np.int64)))
+    g.case("Range float", g.op("Range", g.const(0.5, np.float32), g.const(10.5, np.float32), g.const(2, np.float32)))
+    filled = g.op("ConstantOfShape", g.op("Concat", g.op("Unsqueeze", batch, g.ints(0)), g.ints(2), axis=0),
+                  value=numpy_helper.from_array(np.array([2.5], np.float32)))
+    g.case("ConstantOfShape", filled)
+    g.case("Reshape computed", g.op("Reshape", x, g.op("Concat", g.op("Mul", g.op("Unsqueeze", batch, g.ints(0)), g.ints(5)),
+                                                       g.ints(-1), axis=0)))
+    # A shape that the importer does not follow: where(shape == 5, 10, shape), as torch.onnx writes expand.
+    sizes = g.op("Shape", x)
+    chosen = g.op("Where", g.op("Equal", sizes, g.ints(1, 1, 1)), g.ints(7, 7, 7), sizes)
+    g.case("Expand chosen", g.op("Expand", g.const(np.arange(20).reshape(5, 4), np.float32), chosen))
+
+
+def indexing(g):
+    x, i = "x", "i"
+    table = g.const(np.arange(24).reshape(6, 4) ** 2, np.float32)
+    index = g.op("Mod", i, g.const(6, np.int64))
+    g.case("Gather", g.op("Gather", table, index))
+    g.case("Gather axis", g.op("Gather", x, g.ints(3, -1, 0), axis=2))
+    g.case("Gather scalar", g.op("Gather", x, g.const(-2, np.int64), axis=1))
+    g.case("Gather negative", g.op("Gather", table, g.op("Sub", index, g.const(6, np.int64))))
+    positions = g.op("Range", g.const(1, np.int64), g.const(5, np.int64), g.const(1, np.int64))
+    g.case("Gather positions", g.op("Gather", table, g.op("Unsqueeze", positions, g.ints(0))))
+    g.case("GatherND", g.op("GatherND", table, g.const([[1, 2], [5, 3], [0, 0]], np.int64)))
+    g.case("GatherND rows", g.op("GatherND", table, g.const([[4], [1]], np.int64)))
+    g.case("GatherND batch", g.op("GatherND", x, g.op("Unsqueeze", g.op("Mod", g.op("Slice", i, g.ints(0), g.ints(1), g.ints(1)),
+                                                                      g.const(5, np.int64)), g.ints(-1)), batch_dims=1))
+    batch = g.op("Squeeze", g.op("Shape", x, start=0, end=1))
+    rows = g.op("Unsqueeze", g.op("Range", g.const(0, np.int64), batch, g.const(1, np.int64)), g.ints(1))
+    columns = g.op("Unsqueeze", g.op("Range", g.const(0, np.int64), g.const(5, np.int64), g.const(1, np.int64)), g.ints(0))
+    both = g.op("Shape", g.op("Max", rows, columns))
+    tuples = g.op("Concat", g.op("Unsqueeze", g.op("Expand", rows, both), g.ints(-1)),
+                  g.op("Unsqueeze", g.op("Expand", columns, both), g.ints(-1)), axis=-1)
+    g.case("GatherND positions", g.op("GatherND", x, tuples))
+    sequence = g.op("SplitToSequence", x, g.const(2, np.int64), axis=1)
+    g.case("SequenceAt", g.op("SequenceAt", sequence, g.const(-1, np.int64)))
+    g.case("SequenceLength", g.op("SequenceLength", sequence))
+    g.case("ConcatFromSequence", g.op("ConcatFromSequence", sequence, axis=1))
+    g.case("ConcatFromSequence new", g.op("ConcatFromSequence", g.op("SequenceConstruct", x, x), axis=0, new_axis=1))
+
+
+def reduction(g):
+    x = "x"
+    axes = g.ints(1, -1)
+    for op in ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd"]:
+        g.case(op, g.op(op, x, axes))
+        g.case(op + " flat", g.op(op, x, g.ints(2), keepdims=0))
+    g.case("ReduceMean all", g.op("ReduceMean", x))
+    g.case("ReduceMean batch", g.op("ReduceMean", x, g.ints(0, 2), keepdims=0))
+    g.case("ReduceSum noop", g.op("ReduceSum", x, noop_with_empty_axes=1))
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            g.case("CumSum %d %d" % (exclusive, reverse),
+                   g.op("CumSum", x, g.const(1, np.int64), exclusive=exclusive, reverse=reverse))
+    ones = g.const(np.ones((2, 9)), np.int64)
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            g.case("CumSum ones %d %d" % (exclusive, reverse),
+                   g.op("CumSum", ones, g.const(-1, np.int64), exclusive=exclusive, reverse=reverse))
+    for axis in (-1, 1):
+        g.case("Softmax %d" % axis, g.op("Softmax", x, axis=axis))
+        g.case("LogSoftmax %d" % axis, g.op("LogSoftmax", x, axis=axis))
+    scale, bias = g.const(np.linspace(0.5, 2, 4), np.float32), g.const(np.linspace(-1, 1, 4), np.float32)
+    g.case("LayerNormalization", g.op("LayerNormalization", x, scale, bias, epsilon=1e-3))
+    g.case("LayerNormalization no bias", g.op("LayerNormalization", x, scale))
+    scale2 = g.const(np.linspace(0.5, 2, 20).reshape(5, 4), np.float32)
+    g.case("LayerNormalization axis", g.op("LayerNormalization", x, scale2, axis=1))
+    if g.opset >= 23:
+        g.case("RMSNormalization", g.op("RMSNormalization", x, scale, epsilon=1e-3))
+
+
+def contraction(g):
+    x, y = "x", "y"
+    m = g.const(np.linspace(-1, 1, 12).reshape(4, 3), np.float32)
+    flat = g.op("Reshape", x, g.ints(-1, 4))
+    g.case("MatMul weight", g.op("MatMul", x, m))
+    g.case("MatMul matrix", g.op("MatMul", flat, m))
+    g.case("MatMul batch", g.op("MatMul", x, g.op("Transpose", y, perm=[0, 2, 1])))
+    g.case("MatMul broadcast", g.op("MatMul", g.const(np.linspace(0, 1, 10).reshape(1, 2, 5), np.float32), x))
+    g.case("MatMul shared left", g.op("MatMul", g.const(np.linspace(0, 1, 10).reshape(2, 5), np.float32), x))
+    g.case("MatMul vector", g.op("MatMul", x, g.const(np.linspace(0, 1, 4), np.float32)))
+    g.case("MatMul vector left", g.op("MatMul", g.const(np.linspace(0, 1, 5), np.float32), x))
+    heads = g.op("Reshape", x, g.ints(0, 5, 2, 2))
+    g.case("MatMul heads", g.op("MatMul", heads, g.op("Transpose", heads, perm=[0, 1, 3, 2])))
+    c = g.const(np.linspace(0, 1, 3), np.float32)
+    g.case("Gemm", g.op("Gemm", flat, m, c))
+    g.case("Gemm scaled", g.op("Gemm", flat, m, c, alpha=0.5, beta=2.0))
+    g.case("Gemm transposed", g.op("Gemm", g.op("Transpose", flat), g.op("Transpose", m), transA=1, transB=1))
+    g.case("Gemm column", g.op("Gemm", flat, m, g.const([[2.0]], np.float32)))
+
+
+def mask(g):
+    """Position arithmetic of exporters, which folds to closed forms."""
+    batch = g.op("Squeeze", g.op("Shape", "x", start=0, end=1))
+    positions = g.op("Range", g.const(0, np.int64), g.const(6, np.int64), g.const(1, np.int64))
+    rows, columns = g.op("Unsqueeze", positions, g.ints(1)), g.op("Unsqueeze", positions, g.ints(0))
+    for op in ["LessOrEqual", "Less", "Greater", "GreaterOrEqual", "Equal"]:
+        g.case("mask " + op, g.op(op, columns, rows))
+    g.case("never", g.op("Less", columns, g.const(0, np.int64)))
+    g.case("always", g.op("Less", columns, g.const(6, np.int64)))
+    shifted = g.op("Add", g.op("Mul", positions, g.const(-3, np.int64)), g.const(7, np.int64))
+    g.case("affine", shifted)
+    g.case("affine cast", g.op("Cast", shifted, to=FLOAT))
+    g.case("affine max", g.op("Max", positions, g.const(9, np.int64)))
+    g.case("affine reshape", g.op("Reshape", positions, g.ints(2, 3)))
+    g.case("affine slice", g.op("Slice", shifted, g.ints(-1), g.ints(-7), g.ints(0), g.ints(-2)))
+    wide = g.op("Expand", columns, g.op("Concat", g.op("Unsqueeze", batch, g.ints(0)), g.ints(6), axis=0))
+    shift = g.op("Concat", g.op("Sub", g.op("Slice", wide, g.ints(0), g.ints(1), g.ints(1)), g.const(1, np.int64)), wide, axis=1)
+    step = g.op("Sub", g.op("Slice", shift, g.ints(1), g.ints(7), g.ints(1)), g.op("Slice", shift, g.ints(0), g.ints(-1), g.ints(1)))
+    g.case("documents", g.op("CumSum", g.op("Cast", g.op("Not", g.op("Equal", step, g.const(1, np.int64))), to=INT64),
+                             g.const(1, np.int64)))
+    stored = g.const(np.arange(24).reshape(2, 12) * 5 - 3, np.int64)
+    g.case("stored progression", g.op("Transpose", stored))
+    g.case("sine", g.op("Sin", g.op("Cast", positions, to=FLOAT)))
+    g.case("rem", g.op("Mod", positions, g.const(4, np.int64)))
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        sys.exit("%s\nfailed: %s" % (" ".join(command), result.stderr))
+    return result.stdout
+
+
+def main():
+    family, folder = sys.argv[1], sys.argv[2]
+    opset = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+    os.makedirs(folder, exist_ok=True)
+    random = np.random.default_rng(7)
+    data = {"x": random.standard_normal((BATCH, 5, 4)).astype(np.float32),
+            "y": random.standard_normal((BATCH, 5, 4)).astype(np.float32),
+            "i": random.integers(-9, 9, (BATCH, 6)),
+            "b": random.integers(0, 2, (BATCH, 5, 4)).astype(bool)}
+    types = {"x": FLOAT, "y": FLOAT, "i": INT64, "b": BOOL}
+    inputs = [helper.make_tensor_value_info(n, types[n], ["batch"] + list(a.shape[1:])) for n, a in data.items()]
+
+    g = Graph(opset)
+    globals()[family](g)
+    # One run without the weights gives the shapes of the cases.
+    imports = [helper.make_opsetid("", opset)]
+    outputs = [helper.make_empty_tensor_value_info(output) for _, output in g.cases]
+    graph = helper.make_graph(list(g.nodes), "cases", inputs, outputs, initializer=list(g.constants))
+    expected = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(None, data)
+
+    numbers = []
+    for (name, output), value in zip(g.cases, expected):
+        weights = np.cos(np.arange(value.size, dtype=np.float64)).reshape(value.shape).astype(np.float32)
+        number = g.op("ReduceSum", g.op("Mul", g.op("Cast", output, to=FLOAT), g.const(weights)), keepdims=0)
+        numbers.append(g.op("Reshape", number, g.ints(1)))
+    g.nodes.append(helper.make_node("Concat", numbers, ["cases"], name="cases", axis=0))
+    g.weight([1.0, 1.0], "w")
+    loss = g.op("ReduceSum", g.op("Mul", "w", g.op("ReduceSum", "cases", keepdims=1)), keepdims=0)
+    graph = helper.make_graph(g.nodes, family, inputs, [helper.make_tensor_value_info(loss, FLOAT, [])],
+                              initializer=g.constants)
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    onnx.checker.check_model(model)
+    path = lambda name: os.path.join(folder, name)
+    onnx.save(model, path("model.onnx"))
+    files = []
+    for name, array in data.items():
+        array.tofile(path(name + ".bin"))
+        files.append("%s=%s" % (name, path(name + ".bin")))
+
+    run("zero-import", path("model.onnx"), "--loss=output", "-o", path("model.mlir"))
+    bind = ["--nn-bind-batch=micro-batch=%d" % BATCH]
+    bad = []
+    for stage, passes in [("bound", []), ("raised", ["--nn-fold-constants", "--nn-raise-composites", "--nn-verify-import"]),
+                          ("canonical", ["--canonicalize", "--cse", "--nn-fold-constants"])]:
+        run("zero-opt", path("model.mlir"), *bind, *passes, "--mlir-print-debuginfo", "-o", path(stage + ".mlir"))
+        lines = run("nn-forward", path(stage + ".mlir"), *files, "@cases").splitlines()
+        values = [float(v) for v in lines[2].split("[")[1].rstrip("]").split(",")]
+        assert len(values) == len(expected), (len(values), len(expected))
+        for (name, _), value, array in zip(g.cases, values, expected):
+            array = array.astype(np.float32).astype(np.float64)
+            want = float(np.sum(np.cos(np.arange(array.size)).reshape(array.shape) * array))
+            if not math.isclose(value, want, rel_tol=2e-5, abs_tol=2e-5 * (1 + float(np.abs(array).sum()))):
+                bad.append("%s: %s: %.9g, not %.9g" % (stage, name, value, want))
+    if bad:
+        sys.exit("\n".join(bad))
+    print("%s: %d cases agree" % (family, len(g.cases)))
+
+
+main()

@@ -1,0 +1,261 @@
+// RUN: zero-opt %s --nn-raise-composites --split-input-file | FileCheck %s
+
+// As exporters spell attention: scale on q and on k, k transposed through three dimensions, a causal mask added, a guard
+// against rows of NaN. The transposes around cancel.
+// CHECK-LABEL: func @exported(
+// CHECK-SAME:    %[[Q:[^:]*]]: tensor<8x64x64xf32>, %[[K:[^:]*]]: tensor<8x64x64xf32>, %[[V:[^:]*]]: tensor<8x64x64xf32>
+// CHECK-DAG:     %[[Q4:.*]] = nn.reshape %[[Q]] : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+// CHECK-DAG:     %[[K4:.*]] = nn.reshape %[[K]] : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+// CHECK-DAG:     %[[V4:.*]] = nn.reshape %[[V]] : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+// CHECK:         %[[R:.*]], %{{.*}} = nn.attention %[[Q4]], %[[K4]], %[[V4]] scale 2.500000e-01 causal
+// CHECK-NEXT:    %[[O:.*]] = nn.reshape %[[R]] : tensor<8x64x4x16xf32> to tensor<8x64x64xf32>
+// CHECK-NEXT:    return %[[O]]
+func.func @exported(%q: tensor<8x64x64xf32>, %k: tensor<8x64x64xf32>, %v: tensor<8x64x64xf32>) -> tensor<8x64x64xf32> {
+  %q0 = nn.reshape %q : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+  %q1 = nn.transpose %q0 [0, 2, 1, 3] : tensor<8x64x4x16xf32> to tensor<8x4x64x16xf32>
+  %half = nn.constant dense<0.5> : tensor<8x4x64x16xf32>
+  %q2 = nn.mul %q1, %half : tensor<8x4x64x16xf32>
+  %k0 = nn.reshape %k : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+  %k1 = nn.transpose %k0 [0, 2, 1, 3] : tensor<8x64x4x16xf32> to tensor<8x4x64x16xf32>
+  %k2 = nn.reshape %k1 : tensor<8x4x64x16xf32> to tensor<32x64x16xf32>
+  %k3 = nn.transpose %k2 [0, 2, 1] : tensor<32x64x16xf32> to tensor<32x16x64xf32>
+  %k4 = nn.reshape %k3 : tensor<32x16x64xf32> to tensor<8x4x16x64xf32>
+  %halfk = nn.constant dense<0.5> : tensor<8x4x16x64xf32>
+  %k5 = nn.mul %k4, %halfk : tensor<8x4x16x64xf32>
+  %v0 = nn.reshape %v : tensor<8x64x64xf32> to tensor<8x64x4x16xf32>
+  %v1 = nn.transpose %v0 [0, 2, 1, 3] : tensor<8x64x4x16xf32> to tensor<8x4x64x16xf32>
+  %s = nn.iota axis 3 : tensor<8x1x64x64xi64>
+  %t = nn.iota axis 2 : tensor<8x1x64x64xi64>
+  %seen = nn.compare le %s, %t : tensor<8x1x64x64xi64> -> tensor<8x1x64x64xi1>
+  %zero = nn.constant dense<0.0> : tensor<8x1x64x64xf32>
+  %low = nn.constant dense<-3.40282347E+38> : tensor<8x1x64x64xf32>
+  %m = nn.select %seen, %zero, %low : tensor<8x1x64x64xi1>, tensor<8x1x64x64xf32>
+  %mask = nn.broadcast %m dims [0, 1, 2, 3] : tensor<8x1x64x64xf32> to tensor<8x4x64x64xf32>
+  %scores = nn.matmul %q2, %k5 : tensor<8x4x64x16xf32>, tensor<8x4x16x64xf32> -> tensor<8x4x64x64xf32>
+  %masked = nn.add %scores, %mask : tensor<8x4x64x64xf32>
+  %p = nn.softmax %masked axis 3 : tensor<8x4x64x64xf32>
+  %nan = nn.compare ne %p, %p : tensor<8x4x64x64xf32> -> tensor<8x4x64x64xi1>
+  %zeros = nn.constant dense<0.0> : tensor<8x4x64x64xf32>
+  %guarded = nn.select %nan, %zeros, %p : tensor<8x4x64x64xi1>, tensor<8x4x64x64xf32>
+  %o = nn.matmul %guarded, %v1 : tensor<8x4x64x64xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x16xf32>
+  %o1 = nn.transpose %o [0, 2, 1, 3] : tensor<8x4x64x16xf32> to tensor<8x64x4x16xf32>
+  %o2 = nn.reshape %o1 : tensor<8x64x4x16xf32> to tensor<8x64x64xf32>
+  return %o2 : tensor<8x64x64xf32>
+}
+
+// -----
+
+// A mask that is selected, scores that are divided, operands that have the heads outside already.
+// CHECK-LABEL: func @selected(
+// CHECK-DAG:     %[[Q:.*]] = nn.transpose %arg0 [0, 2, 1, 3] : tensor<2x4x8x16xf32> to tensor<2x8x4x16xf32>
+// CHECK-DAG:     %[[K:.*]] = nn.transpose %arg1 [0, 2, 1, 3]
+// CHECK-DAG:     %[[V:.*]] = nn.transpose %arg2 [0, 2, 1, 3]
+// CHECK:         %[[R:.*]], %{{.*}} = nn.attention %[[Q]], %[[K]], %[[V]] scale 2.500000e-01 causal
+// CHECK:         nn.transpose %[[R]] [0, 2, 1, 3]
+func.func @selected(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x12x16xf32>, %v: tensor<2x4x12x16xf32>) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x12x16xf32> -> tensor<2x4x8x12xf32>
+  %four = nn.constant dense<4.0> : tensor<2x4x8x12xf32>
+  %scaled = nn.div %scores, %four : tensor<2x4x8x12xf32>
+  %s = nn.iota axis 1 : tensor<8x12xi64>
+  %t = nn.iota axis 0 : tensor<8x12xi64>
+  %offset = nn.constant dense<5> : tensor<8x12xi64>
+  %end = nn.add %t, %offset : tensor<8x12xi64>
+  %hidden = nn.compare ge %s, %end : tensor<8x12xi64> -> tensor<8x12xi1>
+  %all = nn.broadcast %hidden dims [2, 3] : tensor<8x12xi1> to tensor<2x4x8x12xi1>
+  %low = nn.constant dense<0xFF800000> : tensor<2x4x8x12xf32>
+  %masked = nn.select %all, %low, %scaled : tensor<2x4x8x12xi1>, tensor<2x4x8x12xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x12xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x12xf32>, tensor<2x4x12x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// Another mask stays a mask, in the smallest shape it has.
+// CHECK-LABEL: func @masked(
+// CHECK:         %[[M:.*]] = nn.reshape %arg3 : tensor<8x8xf32> to tensor<1x1x8x8xf32>
+// CHECK:         nn.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[M]] scale 1.000000e+00 :
+func.func @masked(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
+                  %m: tensor<8x8xf32> {nn.role = #nn.role<input "m">}) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %mask = nn.broadcast %m dims [2, 3] : tensor<8x8xf32> to tensor<2x4x8x8xf32>
+  %masked = nn.add %mask, %scores : tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// A mask that is trained has a gradient, which attention would not give: left alone.
+// CHECK-LABEL: func @trained_mask(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @trained_mask(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
+                        %m: tensor<2x4x8x8xf32> {nn.role = #nn.role<parameter "m">}) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %masked = nn.add %scores, %m : tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// A mask off by one position is not causal: it stays as it is, and is not the guard's proof either.
+// CHECK-LABEL: func @strict(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @strict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %s = nn.iota axis 3 : tensor<2x4x8x8xi64>
+  %t = nn.iota axis 2 : tensor<2x4x8x8xi64>
+  %seen = nn.compare lt %s, %t : tensor<2x4x8x8xi64> -> tensor<2x4x8x8xi1>
+  %low = nn.constant dense<0xFF800000> : tensor<2x4x8x8xf32>
+  %masked = nn.select %seen, %scores, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %nan = nn.compare ne %p, %p : tensor<2x4x8x8xf32> -> tensor<2x4x8x8xi1>
+  %zero = nn.constant dense<0.0> : tensor<2x4x8x8xf32>
+  %guarded = nn.select %nan, %zero, %p : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %o = nn.matmul %guarded, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// A guard beside a mask that may hide whole rows does something: left alone.
+// CHECK-LABEL: func @guarded(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @guarded(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
+                   %m: tensor<2x4x8x8xf32> {nn.role = #nn.role<input "m">}) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %masked = nn.add %scores, %m : tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %nan = nn.compare ne %p, %p : tensor<2x4x8x8xf32> -> tensor<2x4x8x8xi1>
+  %zero = nn.constant dense<0.0> : tensor<2x4x8x8xf32>
+  %g = nn.select %nan, %zero, %p : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %o = nn.matmul %g, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @gelu_tanh(
+// CHECK-NEXT:    %[[Y:.*]] = nn.gelu tanh %arg0 : tensor<8x16xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @gelu_tanh(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %half = nn.constant dense<0.5> : tensor<8x16xf32>
+  %three = nn.constant dense<3.0> : tensor<8x16xf32>
+  %c = nn.constant dense<0.044715> : tensor<8x16xf32>
+  %k = nn.constant dense<0.797884583> : tensor<8x16xf32>
+  %one = nn.constant dense<1.0> : tensor<8x16xf32>
+  %0 = nn.mul %x, %half : tensor<8x16xf32>
+  %1 = nn.pow %x, %three : tensor<8x16xf32>
+  %2 = nn.mul %1, %c : tensor<8x16xf32>
+  %3 = nn.add %x, %2 : tensor<8x16xf32>
+  %4 = nn.mul %3, %k : tensor<8x16xf32>
+  %5 = nn.tanh %4 : tensor<8x16xf32>
+  %6 = nn.add %5, %one : tensor<8x16xf32>
+  %7 = nn.mul %0, %6 : tensor<8x16xf32>
+  return %7 : tensor<8x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @gelu_erf(
+// CHECK-NEXT:    %[[Y:.*]] = nn.gelu none %arg0 : tensor<8x16xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @gelu_erf(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %root = nn.constant dense<1.41421354> : tensor<8x16xf32>
+  %one = nn.constant dense<1.0> : tensor<8x16xf32>
+  %half = nn.constant dense<0.5> : tensor<8x16xf32>
+  %0 = nn.div %x, %root : tensor<8x16xf32>
+  %1 = nn.erf %0 : tensor<8x16xf32>
+  %2 = nn.add %one, %1 : tensor<8x16xf32>
+  %3 = nn.mul %x, %2 : tensor<8x16xf32>
+  %4 = nn.mul %3, %half : tensor<8x16xf32>
+  return %4 : tensor<8x16xf32>
+}
+
+// -----
+
+// Almost a GELU: another factor.
+// CHECK-LABEL: func @no_gelu(
+// CHECK:         nn.erf
+// CHECK-NOT:     nn.gelu
+func.func @no_gelu(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %one = nn.constant dense<1.0> : tensor<8x16xf32>
+  %half = nn.constant dense<0.5> : tensor<8x16xf32>
+  %1 = nn.erf %x : tensor<8x16xf32>
+  %2 = nn.add %1, %one : tensor<8x16xf32>
+  %3 = nn.mul %x, %2 : tensor<8x16xf32>
+  %4 = nn.mul %3, %half : tensor<8x16xf32>
+  return %4 : tensor<8x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @layer_norm(
+// CHECK-NEXT:    %[[Y:.*]], %{{.*}}, %{{.*}} = nn.layer_norm %arg0 scale %arg1 bias %arg2 epsilon 9.9999997{{.*}}E-6
+// CHECK-NEXT:    return %[[Y]]
+func.func @layer_norm(%x: tensor<8x5x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<8x5x4xf32> {
+  %0 = nn.reduce sum %x axes [2] : tensor<8x5x4xf32> to tensor<8x5xf32>
+  %1 = nn.reshape %0 : tensor<8x5xf32> to tensor<8x5x1xf32>
+  %n = nn.constant dense<4.0> : tensor<8x5x1xf32>
+  %2 = nn.div %1, %n : tensor<8x5x1xf32>
+  %3 = nn.broadcast %2 dims [0, 1, 2] : tensor<8x5x1xf32> to tensor<8x5x4xf32>
+  %4 = nn.sub %x, %3 : tensor<8x5x4xf32>
+  %two = nn.constant dense<2.0> : tensor<8x5x4xf32>
+  %5 = nn.pow %4, %two : tensor<8x5x4xf32>
+  %6 = nn.reduce sum %5 axes [2] : tensor<8x5x4xf32> to tensor<8x5xf32>
+  %7 = nn.reshape %6 : tensor<8x5xf32> to tensor<8x5x1xf32>
+  %8 = nn.div %7, %n : tensor<8x5x1xf32>
+  %e = nn.constant dense<1.0e-5> : tensor<8x5x1xf32>
+  %9 = nn.add %8, %e : tensor<8x5x1xf32>
+  %10 = nn.sqrt %9 : tensor<8x5x1xf32>
+  %11 = nn.broadcast %10 dims [0, 1, 2] : tensor<8x5x1xf32> to tensor<8x5x4xf32>
+  %12 = nn.div %4, %11 : tensor<8x5x4xf32>
+  %13 = nn.broadcast %w dims [2] : tensor<4xf32> to tensor<8x5x4xf32>
+  %14 = nn.mul %12, %13 : tensor<8x5x4xf32>
+  %15 = nn.broadcast %b dims [2] : tensor<4xf32> to tensor<8x5x4xf32>
+  %16 = nn.add %14, %15 : tensor<8x5x4xf32>
+  return %16 : tensor<8x5x4xf32>
+}
+
+// -----
+
+// The mean of other dimensions is no layer norm.
+// CHECK-LABEL: func @other_norm(
+// CHECK:         nn.sqrt
+// CHECK-NOT:     nn.layer_norm
+func.func @other_norm(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = nn.reduce sum %x axes [0] : tensor<8x4xf32> to tensor<4xf32>
+  %n = nn.constant dense<8.0> : tensor<4xf32>
+  %1 = nn.div %0, %n : tensor<4xf32>
+  %2 = nn.broadcast %1 dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %3 = nn.sub %x, %2 : tensor<8x4xf32>
+  %4 = nn.mul %3, %3 : tensor<8x4xf32>
+  %5 = nn.reduce sum %4 axes [0] : tensor<8x4xf32> to tensor<4xf32>
+  %6 = nn.div %5, %n : tensor<4xf32>
+  %e = nn.constant dense<1.0e-5> : tensor<4xf32>
+  %7 = nn.add %6, %e : tensor<4xf32>
+  %8 = nn.sqrt %7 : tensor<4xf32>
+  %9 = nn.broadcast %8 dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %10 = nn.div %3, %9 : tensor<8x4xf32>
+  %11 = nn.broadcast %w dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %12 = nn.mul %10, %11 : tensor<8x4xf32>
+  return %12 : tensor<8x4xf32>
+}
+
+// -----
+
+// Transposes of matrices are how matmul reads them.
+// CHECK-LABEL: func @transposed(
+// CHECK-NEXT:    nn.matmul %arg0, %arg1 transpose_rhs : tensor<8x4xf32>, tensor<6x4xf32> -> tensor<8x6xf32>
+// CHECK-NEXT:    return
+func.func @transposed(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>) -> tensor<8x6xf32> {
+  %0 = nn.transpose %w [1, 0] : tensor<6x4xf32> to tensor<4x6xf32>
+  %1 = nn.matmul %x, %0 : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  return %1 : tensor<8x6xf32>
+}
