@@ -12,7 +12,7 @@ namespace zero::conversion {
 static constexpr StringLiteral kArenaName = "device";
 
 bool Place::overlaps(const Place &other, int64_t worldSize) const {
-  if (storage != other.storage)
+  if (storage != other.storage || bytes == 0 || other.bytes == 0)
     return false;
   int64_t end = offset + bytes + rankStride * (worldSize - 1);
   int64_t otherEnd = other.offset + other.bytes + other.rankStride * (worldSize - 1);
@@ -179,8 +179,13 @@ LogicalResult PlanBuilder::collectStates(func::FuncOp micro, func::FuncOp update
 Place PlanBuilder::getConstant(nn::ConstantOp constant) {
   auto [it, inserted] = constants.try_emplace(constant.getValue());
   if (inserted) {
-    std::string name = "constant." + std::to_string(constants.size() - 1);
-    auto role = nn::RoleAttr::get(module.getContext(), RoleKind::Frozen, name);
+    // A model may have a frozen tensor of that name.
+    std::string name;
+    nn::RoleAttr role;
+    for (size_t number = constants.size() - 1; !role || states.contains(role); ++number) {
+      name = "constant." + std::to_string(number);
+      role = nn::RoleAttr::get(module.getContext(), RoleKind::Frozen, name);
+    }
     Place place;
     place.bytes = getBytes(constant.getType());
     place.storage = it->second = addStorage(

@@ -127,14 +127,15 @@ static bool isCollectiveStart(Operation *op) {
   return isa<sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp>(op);
 }
 
-/// Large splats are filled in by a command, and so are new values of a state.
+/// Large splats are filled in by a command, and so are parts of others and new values of a state.
 bool SectionPlacement::isFilledIn(nn::ConstantOp constant) const {
   if (!constant.getValue().isSplat())
     return false;
-  bool newState = llvm::any_of(constant->getUsers(), [&](Operation *user) {
-    return isa<func::ReturnOp>(user) || (isa<sharding::AccumulateOp>(user) && kind == SectionKind::First);
+  bool hasDestination = llvm::any_of(constant->getUsers(), [&](Operation *user) {
+    return isa<func::ReturnOp, sharding::PackOp, nn::ConcatOp>(user) ||
+           (isa<sharding::AccumulateOp>(user) && kind == SectionKind::First);
   });
-  return newState || plan.getBytes(constant.getType()) > kLargestStoredSplatBytes;
+  return hasDestination || plan.getBytes(constant.getType()) > kLargestStoredSplatBytes;
 }
 
 LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
