@@ -32,9 +32,11 @@ public:
   using ZeroSinkWaitsBase::ZeroSinkWaitsBase;
   void runOnOperation() override {
     int64_t sunk = 0;
-    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
-      for (WaitOp wait : llvm::to_vector(function.front().getOps<WaitOp>()))
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
+      auto waits = llvm::to_vector(function.front().getOps<WaitOp>());
+      for (WaitOp wait : llvm::reverse(waits))
         sunk += sink(wait);
+    }
     if (report)
       emitRemark(getOperation().getLoc()) << "moved " << sunk << " waits down";
   }
@@ -57,10 +59,16 @@ private:
     }
     if (Operation *next = getNextReduction(wait); next && next->isBeforeInBlock(target))
       target = next;
+    const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
+    // Waits keep their order before one op.
+    while (Operation *before = target->getPrevNode()) {
+      if (moving.contains(before) || !(isa<WaitOp>(before) || follows(before)))
+        break;
+      target = before;
+    }
     // Worth it where something runs in between. Starts do not count before a first use: to wait behind them would put more
     // in flight and hide nothing.
     Operation *behind = wait->getNextNode();
-    const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
     while (behind != target && (isa<WaitOp>(behind) || follows(behind) || (!toEnd && isa<AllGatherStartOp>(behind))))
       behind = behind->getNextNode();
     if (behind == target)

@@ -1,0 +1,34 @@
+// RUN: zero-opt %S/Inputs/tied.mlir --zero-stage=0 --world-size=2 2>/dev/null | FileCheck %s
+// RUN: zero-opt %S/Inputs/tied.mlir --zero-stage=0 --world-size=2 --prefetch 2>/dev/null | FileCheck %s
+// RUN: zero-opt %S/Inputs/tied.mlir --zero-stage=0 --world-size=1 2>/dev/null | FileCheck %s --check-prefix=ONE
+
+// Nothing is sharded: gradients are summed whole, each while the backward pass of the block before runs; every rank updates all.
+// CHECK-LABEL: func.func @micro
+// CHECK-NOT:     zero.all_gather_start
+// CHECK:         zero.pack @b3
+// CHECK-NEXT:    %[[F3:.*]] = zero.all_reduce_start %{{.*}} : !zero.partial<@b3> -> !zero.future<!zero.full<@b3>>
+// CHECK:         nn.matmul
+// CHECK:         zero.pack @b2
+// CHECK-NEXT:    %[[G3:.*]] = zero.wait %[[F3]]
+// CHECK-NEXT:    %[[F2:.*]] = zero.all_reduce_start
+// CHECK:         zero.pack @b1
+// CHECK-NEXT:    %[[G2:.*]] = zero.wait %[[F2]]
+// CHECK-NEXT:    %[[F1:.*]] = zero.all_reduce_start
+// CHECK:         zero.pack @b0
+// CHECK-NEXT:    %[[G1:.*]] = zero.wait %[[F1]]
+// CHECK-NEXT:    %[[F0:.*]] = zero.all_reduce_start
+// CHECK:         %[[G0:.*]] = zero.wait %[[F0]]
+// CHECK-NEXT:    return %{{.*}}, %{{.*}}, %[[G0]], %[[G1]], %[[G2]], %[[G3]]
+// CHECK-LABEL: func.func @update
+// CHECK-NEXT:    %[[Q:.*]] = zero.sum_squares %{{.*}} : !zero.full<@b0>, !zero.full<@b1>, !zero.full<@b2>, !zero.full<@b3> -> tensor<24xi64>
+// CHECK-NEXT:    zero.norm %[[Q]]
+// CHECK-COUNT-2: zero.control_sum
+// CHECK-COUNT-4: zero.update
+// CHECK-NOT:     zero.{{all_gather_start|all_reduce_start|reduce_scatter_start|release|control_sum}}
+
+// One rank: no collective.
+// ONE-LABEL: func.func @micro
+// ONE-NOT:     zero.{{all_gather_start|all_reduce_start|reduce_scatter_start|release|control_sum|wait}}
+// ONE-COUNT-4: zero.alias {{.*}} : !zero.partial<@{{.*}}> to !zero.full<@{{.*}}>
+// ONE-LABEL: func.func @update
+// ONE-NOT:     zero.{{all_gather_start|all_reduce_start|reduce_scatter_start|release|control_sum|wait}}
