@@ -1,0 +1,64 @@
+"""What zero-compile says of golden models, against the design's formulas: state bytes, the peak, copies."""
+import argparse
+import json
+import os
+import re
+import subprocess
+
+
+def compile_model(arguments, model, world_size, stage, accumulation):
+    """The report of one compilation and its phase `plan`."""
+    config = os.path.join(arguments.work, "config.json")
+    dump = os.path.join(arguments.work, "dump")
+    with open(config, "w") as file:
+        json.dump({"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": accumulation,
+                   "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
+                   "zero_optimization": {"stage": stage, "reduce_bucket_size": 50000}}, file)
+    command = [os.path.join(arguments.bin, "zero-compile"), os.path.join(arguments.golden, model + ".onnx"),
+               "--loss=cross-entropy", "--labels=y", "--config", config, f"--world-size={world_size}",
+               f"--dump-phases={dump}", "-o", os.path.join(arguments.work, "compiled.bin")]
+    report = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    with open(os.path.join(dump, "5-plan.mlir")) as file:
+        return report, file.read()
+
+
+def table(report, title):
+    """The rows under a title: name -> bytes."""
+    rows = report.split(title)[1].split("\n\n")[0].splitlines()[1:]
+    return {name.strip(): int(number) for name, number in re.findall(r"^  (.*?) +(\d+)$", "\n".join(rows), re.M)}
+
+
+def check(what, found, expected):
+    if found != expected:
+        raise SystemExit(f"{what}: {found}, expected {expected}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for flag in ("bin", "work", "golden"):
+        parser.add_argument("--" + flag, required=True)
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    for model in ("mlp", "gpt2"):
+        for n in (1, 2, 4) if model == "mlp" else (2,):
+            for stage in range(4):
+                for accumulation in (1, 2):
+                    run = f"{model}, {n} ranks, stage {stage}, accumulation {accumulation}"
+                    report, plan = compile_model(arguments, model, n, stage, accumulation)
+                    psi = int(re.search(r"\((\d+) elements with padding\)", report).group(1))
+                    expected = {0: 16 * psi, 1: 8 * psi + 8 * psi // n, 2: 4 * psi + 12 * psi // n, 3: 16 * psi // n}
+                    check(run + ": state bytes", table(report, "state bytes per rank")["total"], expected[stage])
+                    peak = table(report, "device bytes per rank at the peak")
+                    total, _ = peak.pop("total"), peak.pop("saved by reuse")
+                    check(run + ": sum of the classes", sum(peak.values()), total)
+                    check(run + ": arena", int(re.search(r"plan.arena @device .*size_bytes = (\d+)", plan).group(1)), total)
+                    check(run + ": copies", plan.count("plan.copy") + plan.count('"strided_copy"'), 0)
+                    sent = table(report, "bytes sent per rank and step")
+                    check(run + ": sum of the traffic", sent["all_gather"] + sent["reduce_scatter"] + sent["control"],
+                          sent["total"])
+                    if stage < 2:  # reduced and gathered once a step
+                        check(run + ": traffic", sent["total"] - sent["control"], 2 * psi * 4 * (n - 1) // n)
+    print("the numbers of 32 plans are the design's")
+
+
+main()
