@@ -25,7 +25,8 @@ def compile_model(arguments, model, world_size, stage, accumulation):
 def table(report, title):
     """The rows under a title: name -> bytes."""
     rows = report.split(title)[1].split("\n\n")[0].splitlines()[1:]
-    return {name.strip(): int(number) for name, number in re.findall(r"^  (.*?) +(\d+)$", "\n".join(rows), re.M)}
+    numbers = re.findall(r"^  (.*?) +(\d+)$", "\n".join(rows), re.M)
+    return {name: int(number) for name, number in numbers}
 
 
 def check(what, found, expected):
@@ -46,18 +47,19 @@ def main():
                     run = f"{model}, {n} ranks, stage {stage}, accumulation {accumulation}"
                     report, plan = compile_model(arguments, model, n, stage, accumulation)
                     psi = int(re.search(r"\((\d+) elements with padding\)", report).group(1))
-                    expected = {0: 16 * psi, 1: 8 * psi + 8 * psi // n, 2: 4 * psi + 12 * psi // n, 3: 16 * psi // n}
-                    check(run + ": state bytes", table(report, "state bytes per rank")["total"], expected[stage])
+                    expected = [16 * psi, 8 * psi + 8 * psi // n, 4 * psi + 12 * psi // n, 16 * psi // n][stage]
+                    check(run + ": state bytes", table(report, "state bytes per rank")["total"], expected)
                     peak = table(report, "device bytes per rank at the peak")
                     total, _ = peak.pop("total"), peak.pop("saved by reuse")
                     check(run + ": sum of the classes", sum(peak.values()), total)
-                    check(run + ": arena", int(re.search(r"plan.arena @device .*size_bytes = (\d+)", plan).group(1)), total)
+                    arena = int(re.search(r"plan.arena @device .*size_bytes = (\d+)", plan).group(1))
+                    check(run + ": arena", arena, total)
                     check(run + ": copies", plan.count("plan.copy") + plan.count('"strided_copy"'), 0)
                     sent = table(report, "bytes sent per rank and step")
-                    check(run + ": sum of the traffic", sent["all_gather"] + sent["reduce_scatter"] + sent["control"],
-                          sent["total"])
+                    buckets = sent["all_gather"] + sent["reduce_scatter"]
+                    check(run + ": sum of the traffic", buckets + sent["control"], sent["total"])
                     if stage < 2:  # reduced and gathered once a step
-                        check(run + ": traffic", sent["total"] - sent["control"], 2 * psi * 4 * (n - 1) // n)
+                        check(run + ": traffic", buckets, 2 * psi * 4 * (n - 1) // n)
     print("the numbers of 32 plans are the design's")
 
 
