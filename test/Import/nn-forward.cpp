@@ -1,8 +1,8 @@
 //===- nn-forward.cpp - Runs @forward by the reference interpreter --------===//
 //
-// A test tool: `nn-forward MODULE.mlir [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files (row-major,
-// little-endian), weights from where `nn.data` says, and prints the results of @forward, then those of every op whose
-// location is NODE, one tensor a line with all digits.
+// A test tool: `nn-forward MODULE.mlir [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files
+// (row-major, little-endian), weights from where `nn.data` says, and prints the results of @forward, then
+// those of every op whose location is NODE, one tensor a line with all digits.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"
@@ -36,8 +36,8 @@ static FailureOr<HostTensor> read(StringRef path, uint64_t offset, RankedTensorT
   HostTensor tensor(type);
   auto buffer = llvm::MemoryBuffer::getFileSlice(path, tensor.getBytes().size(), offset);
   if (!buffer || (*buffer)->getBufferSize() != tensor.getBytes().size()) {
-    llvm::errs() << "nn-forward: cannot read " << tensor.getBytes().size() << " bytes at " << offset << " of '" << path
-                 << "' for " << type << '\n';
+    llvm::errs() << "nn-forward: cannot read " << tensor.getBytes().size() << " bytes at " << offset
+                 << " of '" << path << "' for " << type << '\n';
     return failure();
   }
   memcpy(tensor.getBytes().data(), (*buffer)->getBufferStart(), tensor.getBytes().size());

@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   std::string problem;
   llvm::raw_string_ostream problems(problem);
-  if (!cl::ParseCommandLineOptions(argc, argv, "reads an ONNX model and writes it as nn, with its training loss\n", &problems)) {
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "reads an ONNX model and writes it as nn, with its training loss\n", &problems)) {
     llvm::errs() << problem;
     return kUsage;
   }
@@ -54,7 +55,8 @@ int main(int argc, char **argv) {
     return llvm::Error::success();
   });
   if (error) {
-    llvm::errs() << "zero-import: error: cannot write '" << output << "': " << llvm::toString(std::move(error)) << '\n';
+    llvm::errs() << "zero-import: error: cannot write '" << output
+                 << "': " << llvm::toString(std::move(error)) << '\n';
     return kBadInput;
   }
   return kOk;

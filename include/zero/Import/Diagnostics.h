@@ -7,8 +7,8 @@
 
 namespace zero {
 
-/// Prints the diagnostics of `context` to stderr as `TOOL: error: at 'NODE': text`, with their notes. The node is the ONNX node
-/// that the operation comes from, left out where the text names it already.
+/// Prints the diagnostics of `context` to stderr as `TOOL: error: at 'NODE': text`, with their notes. The
+/// node is the ONNX node that the operation comes from, left out where the text names it already.
 void printDiagnosticsAs(llvm::StringRef tool, mlir::MLIRContext &context);
 
 } // namespace zero

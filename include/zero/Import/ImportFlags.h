@@ -16,7 +16,8 @@ public:
   /// The options that the flags say; prints to stderr what is wrong (usage: exit code 2) and returns none.
   std::optional<ImportOptions> parse(llvm::StringRef toolName) const;
 
-  /// The first of these flags that was given, without dashes; empty if none was (they are errors beside a `.mlir`).
+  /// The first of these flags that was given, without dashes; empty if none was (they are errors beside a
+  /// `.mlir`).
   llvm::StringRef firstGiven() const;
 
 private:

@@ -32,17 +32,19 @@ struct ImportOptions {
   llvm::StringMap<int64_t> dims;
   /// Regular expressions over whole initializer names; empty: none. Freezing wins.
   std::string trainRegex, freezeRegex;
-  /// Paths of weights are written relative to this folder: that of the module's file. Empty: the current folder.
+  /// Paths of weights are written relative to this folder: that of the module's file. Empty: the current
+  /// folder.
   std::string baseFolder;
-  /// Where weights go that the model does not store as raw bytes; written only if there are any. Empty: such weights
-  /// become dense resources of the module.
+  /// Where weights go that the model does not store as raw bytes; written only if there are any. Empty: such
+  /// weights become dense resources of the module.
   std::string sideFile;
 };
 
-/// Reads the model and builds `@forward(inputs, labels, parameters, frozen) -> (loss_sum, count)`. The first dimension
-/// of every input stays symbolic unless the model fixes it. A mistake of the user's is a diagnostic that names the ONNX
-/// node; excluded, frozen and unused weights are remarks.
-mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext *context);
+/// Reads the model and builds `@forward(inputs, labels, parameters, frozen) -> (loss_sum, count)`. The first
+/// dimension of every input stays symbolic unless the model fixes it. A mistake of the user's is a diagnostic
+/// that names the ONNX node; excluded, frozen and unused weights are remarks.
+mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportOptions &options,
+                                             mlir::MLIRContext *context);
 
 } // namespace zero
 

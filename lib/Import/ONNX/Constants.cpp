@@ -23,7 +23,8 @@ LogicalResult buildConstant(NodeContext &node) {
     return node.set(node.splat(value.f(), node.builder.getF32Type()));
   if (name == "value_floats") {
     auto type = RankedTensorType::get({static_cast<int64_t>(value.floats_size())}, node.builder.getF32Type());
-    return node.set(node.constant(DenseElementsAttr::get(type, ArrayRef<float>(value.floats().data(), value.floats_size()))));
+    return node.set(node.constant(
+        DenseElementsAttr::get(type, ArrayRef<float>(value.floats().data(), value.floats_size()))));
   }
   if (name == "value") {
     FailureOr<Tensor> tensor = node.stored(value.t(), node.node->output(0));
@@ -66,7 +67,8 @@ LogicalResult buildConstantOfShape(NodeContext &node) {
   return node.set(std::move(*result));
 }
 
-/// start, start + delta, ... below limit. A length that is known only with the batch is counted by a running sum of ones.
+/// start, start + delta, ... below limit. A length that is known only with the batch is counted by a running
+/// sum of ones.
 LogicalResult buildRange(NodeContext &node) {
   FailureOr<Tensor> start = node.input(0), limit = node.input(1), delta = node.input(2);
   if (failed(start) || failed(limit) || failed(delta))
@@ -79,7 +81,8 @@ LogicalResult buildRange(NodeContext &node) {
     return std::nullopt;
   };
   std::optional<Dim> first = number(*start), last = number(*limit), step = number(*delta), length;
-  std::optional<double> from = node.scalarConstant(*start), to = node.scalarConstant(*limit), by = node.scalarConstant(*delta);
+  std::optional<double> from = node.scalarConstant(*start), to = node.scalarConstant(*limit),
+                        by = node.scalarConstant(*delta);
   if (from && to && by && *by != 0) {
     double count = std::ceil((*to - *from) / *by);
     if (!(count <= 1e12))
@@ -96,7 +99,8 @@ LogicalResult buildRange(NodeContext &node) {
     Tensor shape = node.reshape(node.cast(count, node.builder.getI64Type()), {Dim(1)});
     Tensor ones = node.make<nn::BroadcastToOp>({length.value_or(node.freshDim())}, element,
                                                node.splat(1, element).value, shape.value);
-    index = node.make<nn::CumSumOp>(ones.shape, element, ones.value, 0, /*exclusive=*/true, /*reverse=*/false);
+    index =
+        node.make<nn::CumSumOp>(ones.shape, element, ones.value, 0, /*exclusive=*/true, /*reverse=*/false);
   } else {
     return node.error() << "start, limit and delta must be constant, or integers with delta 1";
   }
@@ -108,7 +112,8 @@ LogicalResult buildRange(NodeContext &node) {
     result = node.binary<nn::MulOp>(result, along(*delta));
   if (from != 0.0)
     result = node.binary<nn::AddOp>(result, along(*start));
-  constexpr int64_t kSmall = 8; // a list of axes or sizes, say; longer ones are positions and stay in closed form
+  // A list of axes or sizes, say; longer ones are positions and stay in closed form.
+  constexpr int64_t kSmall = 8;
   if (length && length->isStatic() && length->value() <= kSmall && first && first->isStatic() && step) {
     result.contents.emplace();
     for (int64_t i = 0; i < length->value(); ++i)

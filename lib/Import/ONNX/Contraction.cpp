@@ -8,27 +8,31 @@ using namespace zero::onnx_import;
 namespace {
 
 /// Both operands have the same rank (at least 2) and the same batch dimensions.
-Tensor matmul(NodeContext &node, const Tensor &lhs, const Tensor &rhs, bool transposeLhs = false, bool transposeRhs = false) {
+Tensor matmul(NodeContext &node, const Tensor &lhs, const Tensor &rhs, bool transposeLhs = false,
+              bool transposeRhs = false) {
   int64_t rank = lhs.rank();
   Dims shape(ArrayRef(lhs.shape).drop_back(2));
   shape.push_back(lhs.shape[transposeLhs ? rank - 1 : rank - 2]);
   shape.push_back(rhs.shape[transposeRhs ? rank - 2 : rank - 1]);
-  return node.make<nn::MatmulOp>(std::move(shape), lhs.elementType(), lhs.value, rhs.value, transposeLhs, transposeRhs);
+  return node.make<nn::MatmulOp>(std::move(shape), lhs.elementType(), lhs.value, rhs.value, transposeLhs,
+                                 transposeRhs);
 }
 
-LogicalResult checkInner(NodeContext &node, const Tensor &lhs, const Tensor &rhs, const Dim &left, const Dim &right) {
+LogicalResult checkInner(NodeContext &node, const Tensor &lhs, const Tensor &rhs, const Dim &left,
+                         const Dim &right) {
   if (lhs.elementType() != rhs.elementType() || !isa<FloatType>(lhs.elementType()))
     return node.error() << "needs floats of one type, not " << lhs.type() << " and " << rhs.type();
   if (left.isStatic() && right.isStatic() && left != right)
-    return node.error() << "inner dimensions differ: " << left.value() << " of " << lhs.type() << " and " << right.value()
-                        << " of " << rhs.type();
+    return node.error() << "inner dimensions differ: " << left.value() << " of " << lhs.type() << " and "
+                        << right.value() << " of " << rhs.type();
   return success();
 }
 
 Tensor scaled(NodeContext &node, const Tensor &x, double factor) {
   if (factor == 1)
     return x;
-  Tensor number = node.broadcastTo(node.splat(factor, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
+  Tensor number =
+      node.broadcastTo(node.splat(factor, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
   return node.binary<nn::MulOp>(x, number);
 }
 
@@ -51,12 +55,15 @@ LogicalResult buildGemm(NodeContext &node) {
     return failure();
   FailureOr<Dims> fits = node.broadcastShape(product.shape, c->shape);
   if (c->rank() > 2 || failed(fits) || *fits != product.shape)
-    return node.error() << "C of type " << c->type() << " does not fit the product of type " << product.type();
-  Tensor addend = scaled(node, node.broadcastTo(*c, product.shape, [&] { return node.shapeOf(product); }), beta);
+    return node.error() << "C of type " << c->type() << " does not fit the product of type "
+                        << product.type();
+  Tensor addend =
+      scaled(node, node.broadcastTo(*c, product.shape, [&] { return node.shapeOf(product); }), beta);
   return node.set(node.binary<nn::AddOp>(product, addend));
 }
 
-/// x with its batch dimensions repeated to `batch`; `other` is the second operand, which may be what says them.
+/// x with its batch dimensions repeated to `batch`; `other` is the second operand, which may be what says
+/// them.
 Tensor broadcastBatch(NodeContext &node, const Tensor &x, const Dims &batch, const Tensor &other) {
   Dims shape = batch;
   shape.append(x.shape.end() - 2, x.shape.end());
@@ -93,7 +100,8 @@ LogicalResult buildMatMul(NodeContext &node) {
     shape.push_back(rhs.shape.back());
     product = node.reshape(product, shape, {lhs});
   } else {
-    FailureOr<Dims> batch = node.broadcastShape(ArrayRef(lhs.shape).drop_back(2), ArrayRef(rhs.shape).drop_back(2));
+    FailureOr<Dims> batch =
+        node.broadcastShape(ArrayRef(lhs.shape).drop_back(2), ArrayRef(rhs.shape).drop_back(2));
     if (failed(batch))
       return node.error() << "batch dimensions of " << lhs.type() << " and " << rhs.type() << " do not fit";
     Tensor left = broadcastBatch(node, lhs, *batch, rhs), right = broadcastBatch(node, rhs, *batch, lhs);

@@ -16,7 +16,8 @@ static std::string describe(Location location) {
       return WalkResult::interrupt();
     }
     if (auto file = dyn_cast<FileLineColLoc>(part); file && place.empty())
-      place = (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+      place =
+          (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
     return WalkResult::advance();
   });
   return place;
@@ -28,7 +29,8 @@ void printDiagnosticsAs(StringRef tool, MLIRContext &context) {
     auto print = [&](const Diagnostic &part, DiagnosticSeverity severity) {
       static constexpr StringLiteral names[] = {"note", "warning", "error", "remark"};
       std::string text = part.str(), place = describe(part.getLocation());
-      StringRef name = StringRef(place).starts_with("at '") ? StringRef(place).drop_front(4).drop_back() : StringRef();
+      StringRef name =
+          StringRef(place).starts_with("at '") ? StringRef(place).drop_front(4).drop_back() : StringRef();
       llvm::errs() << tool << ": " << names[static_cast<int>(severity)] << ": ";
       if (!place.empty() && !(!name.empty() && StringRef(text).contains(name)))
         llvm::errs() << place << ": ";

@@ -9,8 +9,8 @@
 
 namespace zero::onnx_import {
 
-/// coefficient x symbol x symbol ...: a dimension, or an element of a small integer tensor that dimensions are made of.
-/// Two dims that compare equal are equal for every batch; two that do not may still be.
+/// coefficient x symbol x symbol ...: a dimension, or an element of a small integer tensor that dimensions
+/// are made of. Two dims that compare equal are equal for every batch; two that do not may still be.
 class Dim {
 public:
   Dim(int64_t number = 0) : coefficient(number) {}

@@ -7,8 +7,7 @@ using namespace zero::onnx_import;
 
 namespace {
 
-template <typename OpTy>
-LogicalResult buildUnary(NodeContext &node) {
+template <typename OpTy> LogicalResult buildUnary(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   return failed(x) ? failure() : node.set(node.unary<OpTy>(*x));
 }
@@ -21,7 +20,8 @@ FailureOr<SmallVector<Tensor>> broadcastInputs(NodeContext &node, unsigned count
     if (failed(tensor))
       return failure();
     if (i && tensor->elementType() != tensors.front().elementType()) {
-      node.error() << "inputs have different element types: " << tensors.front().type() << " and " << tensor->type();
+      node.error() << "inputs have different element types: " << tensors.front().type() << " and "
+                   << tensor->type();
       return failure();
     }
     tensors.push_back(std::move(*tensor));
@@ -58,18 +58,17 @@ std::optional<Dims> combine(const Tensor &x, const Tensor &y, const Tensor &resu
   return elements;
 }
 
-template <typename OpTy, DimFunction function = nullptr>
-LogicalResult buildBinary(NodeContext &node) {
+template <typename OpTy, DimFunction function = nullptr> LogicalResult buildBinary(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   if (failed(tensors))
     return failure();
   Tensor result = node.binary<OpTy>((*tensors)[0], (*tensors)[1]);
-  result.contents = combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, function);
+  result.contents =
+      combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, function);
   return node.set(std::move(result));
 }
 
-template <typename OpTy>
-LogicalResult buildLogical(NodeContext &node) {
+template <typename OpTy> LogicalResult buildLogical(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   if (failed(tensors))
     return failure();
@@ -84,8 +83,7 @@ Tensor compare(NodeContext &node, nn::ComparePredicate predicate, const Tensor &
   return node.make<nn::CompareOp>(x.shape, node.builder.getI1Type(), predicate, x.value, y.value);
 }
 
-template <nn::ComparePredicate predicate>
-LogicalResult buildCompare(NodeContext &node) {
+template <nn::ComparePredicate predicate> LogicalResult buildCompare(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   return failed(tensors) ? failure() : node.set(compare(node, predicate, (*tensors)[0], (*tensors)[1]));
 }
@@ -96,11 +94,11 @@ Tensor like(NodeContext &node, const Tensor &x, double number) {
 }
 
 Tensor select(NodeContext &node, const Tensor &condition, const Tensor &onTrue, const Tensor &onFalse) {
-  return node.make<nn::SelectOp>(onTrue.shape, onTrue.elementType(), condition.value, onTrue.value, onFalse.value);
+  return node.make<nn::SelectOp>(onTrue.shape, onTrue.elementType(), condition.value, onTrue.value,
+                                 onFalse.value);
 }
 
-template <typename OpTy>
-LogicalResult buildVariadic(NodeContext &node) {
+template <typename OpTy> LogicalResult buildVariadic(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, node.inputs.size());
   if (failed(tensors))
     return failure();
@@ -151,7 +149,8 @@ LogicalResult buildWhere(NodeContext &node) {
   if (failed(condition) || failed(onTrue) || failed(onFalse))
     return failure();
   if (onTrue->elementType() != onFalse->elementType())
-    return node.error() << "inputs have different element types: " << onTrue->type() << " and " << onFalse->type();
+    return node.error() << "inputs have different element types: " << onTrue->type() << " and "
+                        << onFalse->type();
   Tensor tensors[] = {*condition, *onTrue, *onFalse};
   if (failed(node.broadcast(tensors)))
     return failure();
@@ -195,16 +194,29 @@ LogicalResult buildDropout(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
     return failure();
-  double ratio = node.has(1) ? node.scalarConstant(node.inputs[1]->tensors.front()).value_or(0.5)
-                             : node.floatAttribute("ratio", 0.5);
-  bool trains = node.has(2) && node.scalarConstant(node.inputs[2]->tensors.front()).value_or(1) != 0;
+  double ratio = node.floatAttribute("ratio", 0.5);
+  bool trains = false;
+  if (node.has(1)) {
+    FailureOr<Tensor> given = node.input(1);
+    if (failed(given))
+      return failure();
+    ratio = node.scalarConstant(*given).value_or(0.5);
+  }
+  if (node.has(2)) {
+    FailureOr<Tensor> given = node.input(2);
+    if (failed(given))
+      return failure();
+    trains = node.scalarConstant(*given).value_or(1) != 0;
+  }
   if (trains && ratio != 0)
-    return node.error() << "training with dropout ratio " << ratio << " is not supported: export with ratio 0";
+    return node.error() << "training with dropout ratio " << ratio
+                        << " is not supported: export with ratio 0";
   return node.set(*x);
 }
 
 /// A bound of Clip: none, or an input (an attribute before opset 11) in x's shape.
-FailureOr<std::optional<Tensor>> clipBound(NodeContext &node, const Tensor &x, unsigned index, StringRef name) {
+FailureOr<std::optional<Tensor>> clipBound(NodeContext &node, const Tensor &x, unsigned index,
+                                           StringRef name) {
   if (node.opset < 11) {
     if (!node.attribute(name))
       return std::optional<Tensor>();
@@ -240,8 +252,8 @@ LogicalResult buildGelu(NodeContext &node) {
   std::string kind = node.stringAttribute("approximate", "none");
   if (kind != "none" && kind != "tanh")
     return node.error() << "approximate='" << kind << "' is not supported";
-  return node.set(node.make<nn::GeluOp>(x->shape, x->elementType(), kind == "tanh" ? nn::GeluKind::tanh : nn::GeluKind::none,
-                                        x->value));
+  return node.set(node.make<nn::GeluOp>(x->shape, x->elementType(),
+                                        kind == "tanh" ? nn::GeluKind::tanh : nn::GeluKind::none, x->value));
 }
 
 LogicalResult buildLeakyRelu(NodeContext &node) {

@@ -32,14 +32,19 @@ public:
 
 private:
   bool feedsOnlyAngles(llvm::StringRef name) const;
+  void indexGraph();
   const Model &model;
   std::string train, freeze;
   llvm::StringMap<std::string> kinds; // the exporter's mark by initializer
   bool anyMark = false;
+  llvm::StringMap<llvm::SmallVector<const onnx::NodeProto *, 1>> consumers;
+  llvm::StringSet<> varying;
 };
 
-/// Warns of initializers that an exporter's optimizer put in the place of several equal ones (MergedWeights.cpp).
-void warnOfMergedWeights(const Model &model, Weights &weights, llvm::ArrayRef<Stored *> parameters, mlir::Location location);
+/// Warns of initializers that an exporter's optimizer put in the place of several equal ones
+/// (MergedWeights.cpp).
+void warnOfMergedWeights(const Model &model, Weights &weights, llvm::ArrayRef<Stored *> parameters,
+                         mlir::Location location);
 
 class Importer {
 public:

@@ -1,8 +1,8 @@
 //===- GraphBuilder.cpp - Builds nn ops and tracks symbolic shapes --------===//
 //
-// Dimensions that are the same for every batch are known to be (Dim.h), so most shapes need no arithmetic at run time:
-// a result type with one `?` says it. Where a size cannot be said by the type alone, it is an operand made of
-// `nn.shape_of`, which nn-bind-batch evaluates.
+// Dimensions that are the same for every batch are known to be (Dim.h), so most shapes need no arithmetic at
+// run time: a result type with one `?` says it. Where a size cannot be said by the type alone, it is an
+// operand made of `nn.shape_of`, which nn-bind-batch evaluates.
 //
 //===----------------------------------------------------------------------===//
 #include "Importer.h"
@@ -27,7 +27,8 @@ Tensor GraphBuilder::constant(DenseElementsAttr value) {
   for (int64_t size : type.getShape())
     result.shape.push_back(Dim(size));
   if (type.getElementType().isSignlessInteger(64) && type.getRank() <= 1)
-    result.contents.emplace(llvm::map_range(value.getValues<APInt>(), [](APInt n) { return Dim(n.getSExtValue()); }));
+    result.contents.emplace(
+        llvm::map_range(value.getValues<APInt>(), [](APInt n) { return Dim(n.getSExtValue()); }));
   return result;
 }
 
@@ -44,7 +45,8 @@ Tensor GraphBuilder::splat(double number, Type element, ArrayRef<int64_t> shape)
     return constant(DenseElementsAttr::get(type, builder.getFloatAttr(element, number)));
   if (element.isInteger(1))
     return constant(DenseElementsAttr::get(type, number != 0));
-  return constant(DenseElementsAttr::get(type, builder.getIntegerAttr(element, static_cast<int64_t>(number))));
+  return constant(
+      DenseElementsAttr::get(type, builder.getIntegerAttr(element, static_cast<int64_t>(number))));
 }
 
 Tensor GraphBuilder::shapeOf(const Tensor &x) {
@@ -113,8 +115,9 @@ static DenseElementsAttr castConstant(DenseElementsAttr from, Type element) {
       double value = number.getValueAsDouble();
       if (!(value >= -9.0e18 && value <= 9.0e18) || !element.isSignlessInteger())
         return nullptr;
-      elements.push_back(element.isInteger(1) ? Attribute(builder.getIntegerAttr(element, value != 0))
-                                              : Attribute(builder.getIntegerAttr(element, static_cast<int64_t>(value))));
+      elements.push_back(element.isInteger(1)
+                             ? Attribute(builder.getIntegerAttr(element, value != 0))
+                             : Attribute(builder.getIntegerAttr(element, static_cast<int64_t>(value))));
       continue;
     }
     auto number = dyn_cast<IntegerAttr>(attribute);
@@ -155,7 +158,8 @@ Tensor GraphBuilder::concat(ArrayRef<Tensor> parts, int64_t axis) {
   if (parts.size() == 1)
     return parts.front();
   Dims shape = parts.front().shape;
-  bool known = llvm::all_of(parts, [](const Tensor &part) { return part.rank() == 1 && part.contents.has_value(); });
+  bool known =
+      llvm::all_of(parts, [](const Tensor &part) { return part.rank() == 1 && part.contents.has_value(); });
   Dims contents;
   std::optional<Dim> size = Dim(0);
   SmallVector<Value> values;
@@ -180,7 +184,8 @@ Tensor GraphBuilder::reduce(nn::ReduceKind kind, const Tensor &x, ArrayRef<int64
       reduced.push_back(dim);
     kept.push_back(vanishes ? Dim(1) : dim);
   }
-  Tensor result = axes.empty() ? x : make<nn::ReduceOp>(std::move(reduced), x.elementType(), kind, x.value, axes);
+  Tensor result =
+      axes.empty() ? x : make<nn::ReduceOp>(std::move(reduced), x.elementType(), kind, x.value, axes);
   return keepDims ? reshape(result, std::move(kept)) : result;
 }
 
@@ -234,8 +239,8 @@ LogicalResult GraphBuilder::broadcast(MutableArrayRef<Tensor> tensors) {
   for (const Tensor &tensor : tensors.drop_front()) {
     FailureOr<Dims> joined = broadcastShape(shape, tensor.shape);
     if (failed(joined))
-      return emitError(location) << "shapes do not fit: " << tensorType(shape, tensors.front().elementType()) << " and "
-                                 << tensor.type();
+      return error() << "shapes do not fit: " << tensorType(shape, tensors.front().elementType()) << " and "
+                     << tensor.type();
     shape = std::move(*joined);
   }
   // A tensor that has the shape already says it for all; else each in turn is broadcast against the others.

@@ -10,14 +10,19 @@ namespace cl = llvm::cl;
 
 ImportFlags::ImportFlags(cl::OptionCategory &category)
     : loss("loss", cl::value_desc("cross-entropy[:OUTPUT]|mse[:OUTPUT]|output[:NAME]"),
-           cl::desc("What training minimises; OUTPUT is the model's only float output unless named"), cl::cat(category)),
+           cl::desc("What training minimises; OUTPUT is the model's only float output unless named"),
+           cl::cat(category)),
       labels("labels", cl::value_desc("NAME"), cl::desc("The labels' name in the data"), cl::cat(category)),
-      train("train", cl::value_desc("REGEX"), cl::desc("Also train the weights whose whole name matches"), cl::cat(category)),
-      freeze("freeze", cl::value_desc("REGEX"), cl::desc("Do not train the weights whose whole name matches; wins over --train"),
+      train("train", cl::value_desc("REGEX"), cl::desc("Also train the weights whose whole name matches"),
+            cl::cat(category)),
+      freeze("freeze", cl::value_desc("REGEX"),
+             cl::desc("Do not train the weights whose whole name matches; wins over --train"),
              cl::cat(category)),
       classAxis("class-axis", cl::value_desc("AXIS"),
-                cl::desc("The output's dimension that holds the classes: 1; the last when not given"), cl::cat(category)),
-      dims("dim", cl::value_desc("NAME=VALUE"), cl::desc("The size of a symbolic dimension (repeatable)"), cl::cat(category)) {}
+                cl::desc("The output's dimension that holds the classes: 1; the last when not given"),
+                cl::cat(category)),
+      dims("dim", cl::value_desc("NAME=VALUE"), cl::desc("The size of a symbolic dimension (repeatable)"),
+           cl::cat(category)) {}
 
 llvm::StringRef ImportFlags::firstGiven() const {
   // addressof: a list's own operator& is that of its storage.

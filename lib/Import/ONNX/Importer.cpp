@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
 
-/// Tensors up to this many elements are written into the module (not floats: those are weights unless they are one number).
+/// Tensors up to this many elements are written into the module (not floats: those are weights unless they
+/// are one number).
 static constexpr int64_t kInlineElements = 256;
 
 Importer::Importer(Model &model, const ImportOptions &options, MLIRContext *context)
@@ -60,8 +61,8 @@ LogicalResult Importer::findLossOutput() {
   for (const onnx::ValueInfoProto &output : model.graph().output()) {
     all.push_back("'" + output.name() + "'");
     int type = output.type().tensor_type().elem_type();
-    if (type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
-        type == onnx::TensorProto::BFLOAT16)
+    if (type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE ||
+        type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16)
       floats.push_back(output.name());
   }
   if (!options.loss.output.empty()) {
@@ -72,7 +73,8 @@ LogicalResult Importer::findLossOutput() {
     return success();
   }
   if (floats.size() != 1)
-    return emitError(location) << "the model has " << floats.size() << " float outputs among " << llvm::join(all, ", ")
+    return emitError(location) << "the model has " << floats.size() << " float outputs among "
+                               << llvm::join(all, ", ")
                                << "; name the loss's as in --loss=cross-entropy:OUTPUT";
   lossOutput = floats.front();
   return success();
@@ -83,7 +85,8 @@ void Importer::findNeeded() {
   neededValues.insert(lossOutput);
   auto &nodes = model.graph().node();
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    if (llvm::none_of(it->output(), [&](const std::string &name) { return neededValues.contains(name); }))
+    auto isNeeded = [&](const std::string &name) { return !name.empty() && neededValues.contains(name); };
+    if (llvm::none_of(it->output(), isNeeded))
       continue;
     neededNodes.insert(&*it);
     for (const std::string &name : it->input())
@@ -165,8 +168,8 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
     auto bound = isNamed ? options.dims.find(dim.dim_param()) : options.dims.end();
     if (dim.has_dim_value()) {
       if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0))
-        return emitError(node.location) << "dimension " << index << " of input '" << input.name() << "' is "
-                                        << dim.dim_value();
+        return emitError(node.location)
+               << "dimension " << index << " of input '" << input.name() << "' is " << dim.dim_value();
       tensor.shape.push_back(Dim(dim.dim_value()));
     } else if (bound != options.dims.end()) {
       usedDims.insert(bound->getKey());
@@ -174,16 +177,17 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
     } else if (index == 0) {
       tensor.shape.push_back(batch);
     } else if (isNamed) {
-      return emitError(node.location) << "dimension " << index << " of input '" << input.name()
-                                      << "' is the unbound symbol '" << dim.dim_param() << "'; give it a size with --dim "
-                                      << dim.dim_param() << "=VALUE";
+      return emitError(node.location)
+             << "dimension " << index << " of input '" << input.name() << "' is the unbound symbol '"
+             << dim.dim_param() << "'; give it a size with --dim " << dim.dim_param() << "=VALUE";
     } else {
-      return emitError(node.location) << "dimension " << index << " of input '" << input.name()
-                                      << "' has neither a size nor a name";
+      return emitError(node.location)
+             << "dimension " << index << " of input '" << input.name() << "' has neither a size nor a name";
     }
   }
   if (tensor.shape.empty())
-    return emitError(node.location) << "input '" << input.name() << "' is a scalar: it has no first dimension to be the batch";
+    return emitError(node.location) << "input '" << input.name()
+                                    << "' is a scalar: it has no first dimension to be the batch";
   nn::RoleKind role = input.name() == options.labels ? nn::RoleKind::Label : nn::RoleKind::Input;
   tensor.value = addArgument(node.tensorType(tensor.shape, *element), role, input.name());
   return tensor;
@@ -270,7 +274,8 @@ FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef
 
 LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
   node.node = &proto;
-  node.location = NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
+  node.location =
+      NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
   node.inputs.clear();
   for (const std::string &name : proto.input()) {
     const Binding *binding = nullptr;
@@ -331,7 +336,8 @@ LogicalResult Importer::finish() {
       return failure();
     if (!isa<FloatType>(*element))
       continue;
-    std::string reason = found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained;
+    std::string reason =
+        found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained;
     if (!reason.empty())
       emitRemark(NameLoc::get(StringAttr::get(context, tensor.name())))
           << "weight '" << tensor.name() << "' is not trained: " << reason;
@@ -368,7 +374,8 @@ LogicalResult Importer::finish() {
     obsolete.set(entry->argument.getArgNumber());
     if (entry->argument.use_empty())
       continue;
-    FailureOr<Attribute> data = weights.stored(*entry->tensor, entry->name, entry->type, entry->argument.getLoc());
+    FailureOr<Attribute> data =
+        weights.stored(*entry->tensor, entry->name, entry->type, entry->argument.getLoc());
     if (failed(data))
       return failure();
     nn::RoleKind role = entry->whyNotTrained.empty() ? nn::RoleKind::Parameter : nn::RoleKind::Frozen;
@@ -380,7 +387,8 @@ LogicalResult Importer::finish() {
     entry->argument.replaceAllUsesWith(moved);
   }
   body.eraseArguments(obsolete);
-  function.setFunctionType(node.builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  function.setFunctionType(
+      node.builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(attributes);
   nn::RoleKind roles[] = {nn::RoleKind::LossSum, nn::RoleKind::LabelCount};
   for (auto [index, role] : llvm::enumerate(roles))

@@ -31,6 +31,10 @@ struct Binding {
 class GraphBuilder {
 public:
   explicit GraphBuilder(mlir::MLIRContext *context) : builder(context) {}
+  virtual ~GraphBuilder() = default;
+
+  /// An error at the location.
+  virtual mlir::InFlightDiagnostic error() { return mlir::emitError(location); }
 
   mlir::OpBuilder builder;
   mlir::Location location = builder.getUnknownLoc();
@@ -39,17 +43,14 @@ public:
   /// A dimension about which nothing is known.
   Dim freshDim() { return Dim::symbol(nextSymbol++); }
 
-  template <typename OpTy, typename... Args>
-  Tensor make(Dims shape, mlir::Type element, Args &&...args) {
+  template <typename OpTy, typename... Args> Tensor make(Dims shape, mlir::Type element, Args &&...args) {
     auto op = OpTy::create(builder, location, tensorType(shape, element), std::forward<Args>(args)...);
     return Tensor{op->getResult(0), std::move(shape), std::nullopt};
   }
-  template <typename OpTy>
-  Tensor unary(const Tensor &x) {
+  template <typename OpTy> Tensor unary(const Tensor &x) {
     return make<OpTy>(x.shape, x.elementType(), x.value);
   }
-  template <typename OpTy>
-  Tensor binary(const Tensor &x, const Tensor &y) {
+  template <typename OpTy> Tensor binary(const Tensor &x, const Tensor &y) {
     return make<OpTy>(x.shape, x.elementType(), x.value, y.value);
   }
 
@@ -100,15 +101,20 @@ public:
   llvm::SmallVector<Binding> results;        // one for each output of the node
 
   /// An error that names the node.
-  mlir::InFlightDiagnostic error();
+  mlir::InFlightDiagnostic error() override;
 
   bool has(unsigned index) const { return index < inputs.size() && inputs[index]; }
   /// The input, a tensor; a diagnostic and failure if it is left out or a sequence.
   mlir::FailureOr<Tensor> input(unsigned index);
-  /// The elements of an integer input known at import, all plain numbers; a diagnostic that names `what` if they are not.
+  /// The elements of an integer input known at import, all plain numbers; a diagnostic that names `what` if
+  /// they are not.
   mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);
-  /// Integers that newer operator sets pass as an input and older ones as an attribute; none if neither is given.
-  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> inputOrAttribute(unsigned index, llvm::StringRef name);
+  /// The same for an input of one element.
+  mlir::FailureOr<int64_t> integer(unsigned index, llvm::StringRef what);
+  /// Integers that newer operator sets pass as an input and older ones as an attribute; none if neither is
+  /// given.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> inputOrAttribute(unsigned index,
+                                                                              llvm::StringRef name);
 
   const onnx::AttributeProto *attribute(llvm::StringRef name) const;
   int64_t intAttribute(llvm::StringRef name, int64_t otherwise) const;
@@ -123,7 +129,8 @@ public:
   mlir::LogicalResult set(Tensor tensor, unsigned index = 0);
   mlir::LogicalResult setSequence(llvm::SmallVector<Tensor, 1> tensors);
 
-  /// A tensor stored in the model: inline if it is small, an argument of the function with its data in a file otherwise.
+  /// A tensor stored in the model: inline if it is small, an argument of the function with its data in a file
+  /// otherwise.
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name);
   /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.
   mlir::FailureOr<mlir::Type> elementType(int onnxType);

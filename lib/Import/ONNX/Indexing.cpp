@@ -9,8 +9,8 @@ using namespace zero::onnx_import;
 
 namespace {
 
-/// Whether indices are known not to be negative. Data that a user passes as indices counts: there a negative number is a
-/// mistake (PyTorch refuses it), which the step reports.
+/// Whether indices are known not to be negative. Data that a user passes as indices counts: there a negative
+/// number is a mistake (PyTorch refuses it), which the step reports.
 bool isNonNegative(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -58,10 +58,11 @@ FailureOr<Tensor> normalized(NodeContext &node, const Tensor &indices, ArrayRef<
   Tensor zeros[] = {indices, node.splat(0, indices.elementType())};
   if (failed(node.broadcast(zeros)))
     return failure();
-  Tensor isNegative = node.make<nn::CompareOp>(indices.shape, node.builder.getI1Type(), nn::ComparePredicate::lt,
-                                               indices.value, zeros[1].value);
+  Tensor isNegative = node.make<nn::CompareOp>(indices.shape, node.builder.getI1Type(),
+                                               nn::ComparePredicate::lt, indices.value, zeros[1].value);
   Tensor moved = node.binary<nn::AddOp>(indices, pair[1]);
-  return node.make<nn::SelectOp>(indices.shape, indices.elementType(), isNegative.value, moved.value, indices.value);
+  return node.make<nn::SelectOp>(indices.shape, indices.elementType(), isNegative.value, moved.value,
+                                 indices.value);
 }
 
 LogicalResult buildGather(NodeContext &node) {
@@ -91,7 +92,8 @@ LogicalResult buildGather(NodeContext &node) {
       numbers.push_back(dim.value() < 0 ? dim.value() + size : dim.value());
     for (int64_t number : numbers)
       if (number < 0 || number >= size)
-        return node.error() << "index " << number << " is outside dimension " << *axis << " of " << data->type();
+        return node.error() << "index " << number << " is outside dimension " << *axis << " of "
+                            << data->type();
     indices = node.cast(node.integers(numbers, given->rank() == 0), given->elementType());
   } else {
     FailureOr<Tensor> normal = normalized(node, *given, {data->shape[*axis]});
@@ -102,7 +104,8 @@ LogicalResult buildGather(NodeContext &node) {
   Dims shape(ArrayRef(data->shape).take_front(*axis));
   shape.append(indices.shape);
   shape.append(data->shape.begin() + *axis + 1, data->shape.end());
-  Tensor result = node.make<nn::GatherOp>(std::move(shape), data->elementType(), data->value, indices.value, *axis);
+  Tensor result =
+      node.make<nn::GatherOp>(std::move(shape), data->elementType(), data->value, indices.value, *axis);
   result.contents = std::move(contents);
   return node.set(std::move(result));
 }
@@ -116,14 +119,15 @@ LogicalResult buildGatherND(NodeContext &node) {
     return node.error() << "needs index tuples of known length, not " << indices->type();
   int64_t tuple = indices->shape.back().value();
   if (batchDims < 0 || batchDims >= indices->rank() || tuple < 1 || batchDims + tuple > data->rank())
-    return node.error() << "index tuples of " << tuple << " elements do not fit " << data->type() << " with " << batchDims
-                        << " batch dimensions";
+    return node.error() << "index tuples of " << tuple << " elements do not fit " << data->type() << " with "
+                        << batchDims << " batch dimensions";
   FailureOr<Tensor> normal = normalized(node, *indices, ArrayRef(data->shape).slice(batchDims, tuple));
   if (failed(normal))
     return failure();
   Dims shape(ArrayRef(indices->shape).drop_back());
   shape.append(data->shape.begin() + batchDims + tuple, data->shape.end());
-  return node.set(node.make<nn::GatherNDOp>(std::move(shape), data->elementType(), data->value, normal->value, batchDims));
+  return node.set(node.make<nn::GatherNDOp>(std::move(shape), data->elementType(), data->value, normal->value,
+                                            batchDims));
 }
 
 constexpr OperatorRow rows[] = {

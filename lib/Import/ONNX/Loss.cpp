@@ -22,7 +22,8 @@ std::optional<LossSpec> LossSpec::parse(StringRef text) {
   return spec;
 }
 
-/// Labels of the given shape: a new argument, or the graph's own input of that name, which must have the shape.
+/// Labels of the given shape: a new argument, or the graph's own input of that name, which must have the
+/// shape.
 FailureOr<Tensor> Importer::addLabels(const Dims &shape, Type element) {
   Tensor labels;
   labels.shape = shape;
@@ -30,16 +31,17 @@ FailureOr<Tensor> Importer::addLabels(const Dims &shape, Type element) {
     labels = bindings[options.labels].tensors.front();
     if (labels.shape == shape && isa<FloatType>(labels.elementType()) == isa<FloatType>(element))
       return labels;
-    return emitError(labels.value.getLoc()) << "input '" << options.labels << "' is named as the labels and has type "
-                                            << labels.type() << " where the loss of output '" << lossOutput << "' needs "
-                                            << node.tensorType(shape, element);
+    return emitError(labels.value.getLoc())
+           << "input '" << options.labels << "' is named as the labels and has type " << labels.type()
+           << " where the loss of output '" << lossOutput << "' needs " << node.tensorType(shape, element);
   }
   for (auto [index, dim] : llvm::enumerate(shape))
     if (!dim.isStatic() && !(index == 0 && dim == batch))
       return emitError(location) << "dimension " << index << " of the labels of output '" << lossOutput
                                  << "' is neither a number nor the batch";
   if (shape.empty())
-    return emitError(location) << "output '" << lossOutput << "' has no dimension but its classes: the labels have none to be the batch";
+    return emitError(location) << "output '" << lossOutput
+                               << "' has no dimension but its classes: the labels have none to be the batch";
   // Arguments stand in the order inputs, labels, weights: finish() moves the weights behind.
   labels.value = addArgument(node.tensorType(shape, element), nn::RoleKind::Label, options.labels);
   return labels;
@@ -57,8 +59,8 @@ FailureOr<Tensor> Importer::addCrossEntropyLabels(Tensor &logits) {
   };
   int64_t axis = options.classAxis.value_or(rank - 1);
   if (axis >= rank)
-    return emitError(location) << "--class-axis=" << axis << " is outside output '" << lossOutput << "' of type "
-                               << logits.type();
+    return emitError(location) << "--class-axis=" << axis << " is outside output '" << lossOutput
+                               << "' of type " << logits.type();
   if (!options.classAxis && rank > 2 && inputs.count(options.labels)) {
     const Dims &declared = bindings[options.labels].tensors.front().shape;
     if (declared != without(axis) && declared == without(1))
@@ -92,13 +94,15 @@ LogicalResult Importer::addLoss() {
   Tensor prediction = (*binding)->tensors.front();
   auto element = dyn_cast<FloatType>(prediction.elementType());
   if (!element)
-    return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type() << "; a loss needs floats";
+    return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type()
+                               << "; a loss needs floats";
   node.location = NameLoc::get(StringAttr::get(context, "loss:" + lossOutput));
   OpBuilder &builder = node.builder;
   Type sumType = RankedTensorType::get({}, element.isF64() ? element : builder.getF32Type());
   Type countType = RankedTensorType::get({}, builder.getI64Type());
   if (options.labels.empty() && options.loss.kind != LossSpec::Kind::Output)
-    return emitError(location) << "the loss of output '" << lossOutput << "' needs the labels' name: --labels=NAME";
+    return emitError(location) << "the loss of output '" << lossOutput
+                               << "' needs the labels' name: --labels=NAME";
 
   Operation *loss = nullptr;
   switch (options.loss.kind) {
@@ -108,8 +112,8 @@ LogicalResult Importer::addLoss() {
       return failure();
     Dims positions(ArrayRef(prediction.shape).drop_back());
     Type lseType = node.tensorType(positions, element);
-    loss = nn::CrossEntropyOp::create(builder, node.location, TypeRange{sumType, countType, lseType}, prediction.value,
-                                      labels->value);
+    loss = nn::CrossEntropyOp::create(builder, node.location, TypeRange{sumType, countType, lseType},
+                                      prediction.value, labels->value);
     break;
   }
   case LossSpec::Kind::MeanSquaredError: {
@@ -117,7 +121,8 @@ LogicalResult Importer::addLoss() {
     if (failed(labels))
       return failure();
     Tensor target = node.cast(*labels, element);
-    loss = nn::MseLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value, target.value);
+    loss = nn::MseLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value,
+                                 target.value);
     break;
   }
   case LossSpec::Kind::Output:
@@ -126,8 +131,9 @@ LogicalResult Importer::addLoss() {
         return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type()
                                    << "; a loss that the model computes has one element";
     if (!options.labels.empty() && !inputs.count(options.labels))
-      return emitError(location) << "--labels=" << options.labels
-                                 << " names no input of the model, and a loss that the model computes has no other labels";
+      return emitError(location)
+             << "--labels=" << options.labels
+             << " names no input of the model, and a loss that the model computes has no other labels";
     loss = nn::OutputLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value);
     break;
   }

@@ -1,10 +1,10 @@
 //===- MergedWeights.cpp - Warns of parameters that an exporter merged ----===//
 //
-// An exporter's optimizer may replace equal initial constants (all zero biases, all ones of norms) by one initializer.
-// Training it ties what was never tied. The model tells by three signs together: every element of the parameter has the
-// same value, it is read by nodes of several modules, and one of them is not the module that its name belongs to. A
-// weight that is tied on purpose has learned or random values; one shared by a module that runs several times is read in
-// the scope of that one module.
+// An exporter's optimizer may replace equal initial constants (all zero biases, all ones of norms) by one
+// initializer. Training it ties what was never tied. The model tells by three signs together: every element
+// of the parameter has the same value, it is read by nodes of several modules, and one of them is not the
+// module that its name belongs to. A weight that is tied on purpose has learned or random values; one shared
+// by a module that runs several times is read in the scope of that one module.
 //
 //===----------------------------------------------------------------------===//
 #include "Graph.h"
@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
 
-/// The module that the node belongs to: the exporter's name scope without the node itself, or the path in the node's name.
+/// The module that the node belongs to: the exporter's name scope without the node itself, or the path in the
+/// node's name.
 static std::string moduleOf(const onnx::NodeProto &node) {
   for (const onnx::StringStringEntryProto &property : node.metadata_props()) {
     if (property.key() != "pkg.torch.onnx.name_scopes")
@@ -45,8 +46,8 @@ static bool isOneValue(ArrayRef<char> bytes, int64_t elements) {
   return memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
 }
 
-void zero::onnx_import::warnOfMergedWeights(const Model &model, Weights &weights, ArrayRef<Stored *> parameters,
-                                            Location location) {
+void zero::onnx_import::warnOfMergedWeights(const Model &model, Weights &weights,
+                                            ArrayRef<Stored *> parameters, Location location) {
   struct Merged {
     Stored *weight;
     std::string uses;
@@ -78,11 +79,12 @@ void zero::onnx_import::warnOfMergedWeights(const Model &model, Weights &weights
     return;
   InFlightDiagnostic warning = emitWarning(location);
   auto say = [](auto &diagnostic, const Merged &entry) {
-    diagnostic << "initializer '" << entry.weight->name << "' (all elements equal) is read by " << entry.modules
-               << " modules: " << entry.uses;
+    diagnostic << "initializer '" << entry.weight->name << "' (all elements equal) is read by "
+               << entry.modules << " modules: " << entry.uses;
   };
   say(warning, merged.front());
-  warning << "; the exporter's optimizer merges equal initial constants, so training ties parameters that were separate: "
+  warning << "; the exporter's optimizer merges equal initial constants, so training ties parameters that "
+             "were separate: "
              "export without optimization";
   for (const Merged &entry : ArrayRef(merged).drop_front())
     say(warning.attachNote(NameLoc::get(StringAttr::get(location.getContext(), entry.weight->name))), entry);

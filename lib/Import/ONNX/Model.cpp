@@ -1,7 +1,8 @@
 //===- Model.cpp - Reads a .onnx file and finds its tensors' bytes in it --===//
 //
-// protobuf copies what it parses and forgets where it stood, but weights are to stay in the file. So a scan of the wire
-// format walks the same fields in the same order as the parser and notes where each `raw_data` lies.
+// protobuf copies what it parses and forgets where it stood, but weights are to stay in the file. So a scan
+// of the wire format walks the same fields in the same order as the parser and notes where each `raw_data`
+// lies.
 //
 //===----------------------------------------------------------------------===//
 #include "Model.h"
@@ -94,7 +95,8 @@ bool forEach(StringRef message, uint32_t number, llvm::function_ref<bool(StringR
 
 /// Where the last `raw_data` of a tensor message lies.
 bool findRawData(StringRef tensor, StringRef &raw) {
-  return forEach(tensor, onnx::TensorProto::kRawDataFieldNumber, [&](StringRef payload) { return raw = payload, true; });
+  return forEach(tensor, onnx::TensorProto::kRawDataFieldNumber,
+                 [&](StringRef payload) { return raw = payload, true; });
 }
 
 } // namespace
@@ -115,11 +117,12 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
     return fail("it has " + Twine(bytes.size()) + " bytes and a model file holds at most " +
                 Twine(std::numeric_limits<int>::max()) + "; save the weights as external data");
   model->model = std::make_unique<onnx::ModelProto>();
-  if (!model->model->ParseFromArray(bytes.data(), bytes.size()) || !model->model->has_graph() || !model->locate())
+  if (!model->model->ParseFromArray(bytes.data(), bytes.size()) || !model->model->has_graph() ||
+      !model->locate())
     return fail("it is not an ONNX model");
   if (model->model->ir_version() > kNewestIRVersion)
-    return fail("its format is ONNX IR version " + Twine(model->model->ir_version()) + " and the newest supported is " +
-                Twine(kNewestIRVersion));
+    return fail("its format is ONNX IR version " + Twine(model->model->ir_version()) +
+                " and the newest supported is " + Twine(kNewestIRVersion));
   for (const onnx::OperatorSetIdProto &opset : model->model->opset_import())
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       model->opsetVersion = std::max<int64_t>(model->opsetVersion, opset.version());
@@ -171,8 +174,8 @@ FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &ten
   if (range == ranges.end())
     return std::optional<FileBytes>();
   auto [offset, length] = range->second;
-  return std::optional<FileBytes>(
-      FileBytes{file, offset, ArrayRef<char>(buffer->getBufferStart() + offset, static_cast<size_t>(length))});
+  return std::optional<FileBytes>(FileBytes{
+      file, offset, ArrayRef<char>(buffer->getBufferStart() + offset, static_cast<size_t>(length))});
 }
 
 FailureOr<FileBytes> Model::externalBytes(const onnx::TensorProto &tensor, Location location) {
@@ -186,8 +189,8 @@ FailureOr<FileBytes> Model::externalBytes(const onnx::TensorProto &tensor, Locat
       where = entry.value();
     } else if (entry.key() == "offset" || entry.key() == "length") {
       if (value.getAsInteger(10, number))
-        return emitError(location) << "tensor '" << tensor.name() << "': external " << entry.key() << " '" << value
-                                   << "' is not a number";
+        return emitError(location) << "tensor '" << tensor.name() << "': external " << entry.key() << " '"
+                                   << value << "' is not a number";
       if (entry.key() == "offset")
         offset = number;
       else
@@ -224,8 +227,9 @@ FailureOr<FileBytes> Model::externalBytes(const onnx::TensorProto &tensor, Locat
   uint64_t size = mapped->getBufferSize();
   if (offset > size || length.value_or(0) > size - offset)
     return emitError(location) << "tensor '" << tensor.name() << "': bytes " << offset << " to "
-                               << (offset + length.value_or(0)) << " lie outside external file '" << where << "' of "
-                               << size << " bytes";
-  return FileBytes{std::string(path), offset,
-                   ArrayRef<char>(mapped->getBufferStart() + offset, static_cast<size_t>(length.value_or(size - offset)))};
+                               << (offset + length.value_or(0)) << " lie outside external file '" << where
+                               << "' of " << size << " bytes";
+  return FileBytes{
+      std::string(path), offset,
+      ArrayRef<char>(mapped->getBufferStart() + offset, static_cast<size_t>(length.value_or(size - offset)))};
 }

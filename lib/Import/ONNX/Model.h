@@ -15,7 +15,7 @@ namespace zero::onnx_import {
 
 /// Bytes of a tensor as they lie in a file: little-endian, row-major.
 struct FileBytes {
-  std::string path;  // as one can open it
+  std::string path; // as one can open it
   uint64_t offset = 0;
   llvm::ArrayRef<char> bytes;
 };
@@ -31,9 +31,11 @@ public:
   /// The version of the default operator set.
   int64_t opset() const { return opsetVersion; }
 
-  /// The bytes of a tensor of this model (an initializer or a node's attribute) that are stored raw, in the model or in
-  /// an external file. None if they are stored as numbers; failure (with a diagnostic) if they cannot be had.
-  mlir::FailureOr<std::optional<FileBytes>> rawBytes(const onnx::TensorProto &tensor, mlir::Location location);
+  /// The bytes of a tensor of this model (an initializer or a node's attribute) that are stored raw, in the
+  /// model or in an external file. None if they are stored as numbers; failure (with a diagnostic) if they
+  /// cannot be had.
+  mlir::FailureOr<std::optional<FileBytes>> rawBytes(const onnx::TensorProto &tensor,
+                                                     mlir::Location location);
 
 private:
   bool locate();

@@ -34,6 +34,17 @@ FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, String
   return llvm::map_to_vector(*tensor->contents, [](const Dim &dim) { return dim.value(); });
 }
 
+FailureOr<int64_t> NodeContext::integer(unsigned index, StringRef what) {
+  FailureOr<SmallVector<int64_t>> elements = integerInput(index, what);
+  if (failed(elements))
+    return failure();
+  if (elements->size() != 1) {
+    error() << what << " (input " << index << ") has " << elements->size() << " elements, not 1";
+    return failure();
+  }
+  return elements->front();
+}
+
 FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::inputOrAttribute(unsigned index, StringRef name) {
   if (!has(index))
     return intsAttribute(name);
@@ -98,9 +109,11 @@ FailureOr<SmallVector<int64_t>> NodeContext::axes(ArrayRef<int64_t> list, int64_
 
 LogicalResult NodeContext::set(Tensor tensor, unsigned index) {
   // What is a plain number for every batch needs no arithmetic.
-  if (tensor.contents && !tensor.value.getDefiningOp<nn::ConstantOp>() && tensor.elementType().isSignlessInteger(64) &&
+  if (tensor.contents && !tensor.value.getDefiningOp<nn::ConstantOp>() &&
+      tensor.elementType().isSignlessInteger(64) &&
       llvm::all_of(*tensor.contents, [](const Dim &dim) { return dim.isStatic(); }))
-    tensor = integers(llvm::map_to_vector(*tensor.contents, [](const Dim &dim) { return dim.value(); }), tensor.rank() == 0);
+    tensor = integers(llvm::map_to_vector(*tensor.contents, [](const Dim &dim) { return dim.value(); }),
+                      tensor.rank() == 0);
   if (index < results.size()) {
     results[index].tensors.assign(1, std::move(tensor));
     results[index].isSequence = false;

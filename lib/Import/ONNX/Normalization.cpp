@@ -13,7 +13,9 @@ Tensor softmax(NodeContext &node, const Tensor &x, int64_t axis) {
 
 /// x - max - log(sum(exp(x - max)))
 Tensor logSoftmax(NodeContext &node, const Tensor &x, int64_t axis) {
-  auto along = [&](const Tensor &row) { return node.broadcastTo(row, x.shape, [&] { return node.shapeOf(x); }); };
+  auto along = [&](const Tensor &row) {
+    return node.broadcastTo(row, x.shape, [&] { return node.shapeOf(x); });
+  };
   Tensor shifted = node.binary<nn::SubOp>(x, along(node.reduce(nn::ReduceKind::max, x, {axis}, true)));
   Tensor sum = node.reduce(nn::ReduceKind::sum, node.unary<nn::ExpOp>(shifted), {axis}, true);
   return node.binary<nn::SubOp>(shifted, along(node.unary<nn::LogOp>(sum)));
@@ -52,7 +54,8 @@ FailureOr<Tensor> normWeight(NodeContext &node, unsigned index, const Tensor &x,
   }
   FailureOr<Dims> fits = node.broadcastShape(row, trimmed.shape);
   if (failed(fits) || *fits != row) {
-    node.error() << "weights of type " << weight->type() << " do not fit the normalised dimensions of " << x.type();
+    node.error() << "weights of type " << weight->type() << " do not fit the normalised dimensions of "
+                 << x.type();
     return failure();
   }
   return node.broadcastTo(trimmed, row, nullptr);
@@ -78,14 +81,16 @@ LogicalResult buildLayerNormalization(NodeContext &node) {
   Dims leading(ArrayRef(x->shape).take_front(*axis)), kept = leading;
   kept.append(x->rank() - *axis, Dim(1));
   Type statistic = node.tensorType(leading, x->elementType());
-  auto norm = nn::LayerNormOp::create(node.builder, node.location,
-                                      TypeRange{node.tensorType(x->shape, x->elementType()), statistic, statistic}, x->value,
-                                      scale->value, bias, node.builder.getF64FloatAttr(node.floatAttribute("epsilon", 1e-5f)));
+  auto norm = nn::LayerNormOp::create(
+      node.builder, node.location,
+      TypeRange{node.tensorType(x->shape, x->elementType()), statistic, statistic}, x->value, scale->value,
+      bias, node.builder.getF64FloatAttr(node.floatAttribute("epsilon", 1e-5f)));
   if (failed(node.set(Tensor{norm.getResult(), x->shape, std::nullopt})))
     return failure();
   for (unsigned index : {1u, 2u})
     if (index < node.results.size() &&
-        failed(node.set(node.reshape(Tensor{norm->getResult(index), leading, std::nullopt}, kept, {*x}), index)))
+        failed(
+            node.set(node.reshape(Tensor{norm->getResult(index), leading, std::nullopt}, kept, {*x}), index)))
       return failure();
   return success();
 }
@@ -104,12 +109,16 @@ LogicalResult buildRMSNormalization(NodeContext &node) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(*axis, x->rank()));
   Tensor sum = node.reduce(nn::ReduceKind::sum, node.binary<nn::MulOp>(*x, *x), axes, /*keepDims=*/true);
   auto number = [&](double value) {
-    return node.broadcastTo(node.splat(value, x->elementType()), sum.shape, [&] { return node.shapeOf(sum); });
+    return node.broadcastTo(node.splat(value, x->elementType()), sum.shape,
+                            [&] { return node.shapeOf(sum); });
   };
   double count = static_cast<double>(Dim::product(scale->shape)->value());
   Tensor mean = node.binary<nn::DivOp>(sum, number(count));
-  Tensor inverse = node.unary<nn::RsqrtOp>(node.binary<nn::AddOp>(mean, number(node.floatAttribute("epsilon", 1e-5f))));
-  auto whole = [&](const Tensor &part) { return node.broadcastTo(part, x->shape, [&] { return node.shapeOf(*x); }); };
+  Tensor inverse =
+      node.unary<nn::RsqrtOp>(node.binary<nn::AddOp>(mean, number(node.floatAttribute("epsilon", 1e-5f))));
+  auto whole = [&](const Tensor &part) {
+    return node.broadcastTo(part, x->shape, [&] { return node.shapeOf(*x); });
+  };
   return node.set(node.binary<nn::MulOp>(node.binary<nn::MulOp>(*x, whole(inverse)), whole(*scale)));
 }
 

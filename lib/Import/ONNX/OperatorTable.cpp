@@ -9,8 +9,8 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
   static const llvm::StringMap<const OperatorRow *> table = [] {
     llvm::StringMap<const OperatorRow *> rows;
     for (llvm::ArrayRef<OperatorRow> family :
-         {elementwiseOperators(), constantOperators(), shapeOperators(), indexingOperators(), reductionOperators(),
-          contractionOperators(), normalizationOperators(), sequenceOperators()})
+         {elementwiseOperators(), constantOperators(), shapeOperators(), indexingOperators(),
+          reductionOperators(), contractionOperators(), normalizationOperators(), sequenceOperators()})
       for (const OperatorRow &row : family)
         rows[row.name] = &row;
     return rows;

@@ -41,6 +41,7 @@ ParameterRules::ParameterRules(const Model &model, const ImportOptions &options)
     note(tensor.name(), tensor.metadata_props());
     anyMark |= kinds.count(tensor.name()) != 0;
   }
+  indexGraph();
 }
 
 LogicalResult ParameterRules::check(Location location) const {
@@ -75,21 +76,56 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
   }
   if (tensor.dims_size() == 0)
     return "it is one number (0-d)";
-  for (const onnx::NodeProto &node : model.graph().node())
-    if (node.op_type() == "BatchNormalization")
-      for (int index = 3; index < node.input_size(); ++index)
-        if (node.input(index) == name)
-          return "it is a statistic of the batch normalization '" + node.name() + "'";
+  if (auto readers = consumers.find(name); readers != consumers.end())
+    for (const onnx::NodeProto *node : readers->second)
+      if (node->op_type() == "BatchNormalization")
+        for (int index = 3; index < node->input_size(); ++index)
+          if (node->input(index) == name)
+            return "it is a statistic of the batch normalization '" + node->name() + "'";
   if (feedsOnlyAngles(name))
     return "it feeds only Cos and Sin";
   return "";
 }
 
-/// Rotary frequencies: every way from the weight leads to Cos or Sin, through views and products with positions. A
-/// product with anything that reads a float input or another weight is a layer, not a frequency table.
+/// Rotary frequencies: every way from the weight leads to Cos or Sin, through views and products with
+/// positions. A product with anything that reads a float input or another weight is a layer, not a frequency
+/// table.
 bool ParameterRules::feedsOnlyAngles(StringRef name) const {
-  // Values that depend on a float input or a weight of more than one element.
-  llvm::StringSet<> varying;
+  SmallVector<StringRef> work{name};
+  llvm::StringSet<> following;
+  following.insert(name);
+  bool any = false;
+  while (!work.empty()) {
+    auto found = consumers.find(work.pop_back_val());
+    if (found == consumers.end())
+      continue;
+    for (const onnx::NodeProto *node : found->second) {
+      StringRef op = node->op_type();
+      if (op == "Cos" || op == "Sin") {
+        any = true;
+        continue;
+      }
+      if (op == "Shape")
+        continue;
+      bool isView = llvm::is_contained({"Unsqueeze", "Squeeze", "Reshape", "Expand", "Transpose", "Cast",
+                                        "Identity", "Flatten", "Concat", "Slice"},
+                                       op);
+      bool isProduct = op == "Mul" || op == "MatMul" || op == "Einsum";
+      bool others = llvm::any_of(node->input(), [&](const std::string &input) {
+        return !following.contains(input) && varying.contains(input);
+      });
+      if (!(isView || isProduct) || others)
+        return false;
+      for (const std::string &output : node->output())
+        if (following.insert(output).second)
+          work.push_back(output);
+    }
+  }
+  return any;
+}
+
+/// Who reads each value, and which values depend on a float input or on a weight of more than one element.
+void ParameterRules::indexGraph() {
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (input.type().tensor_type().elem_type() != onnx::TensorProto::INT64 &&
         input.type().tensor_type().elem_type() != onnx::TensorProto::INT32)
@@ -97,33 +133,14 @@ bool ParameterRules::feedsOnlyAngles(StringRef name) const {
   for (const onnx::TensorProto &tensor : model.graph().initializer())
     if (isFloat(tensor) && elementCount(tensor).value_or(2) > 1)
       varying.insert(tensor.name());
-  llvm::StringSet<> following;
-  following.insert(name);
-  bool any = false;
   for (const onnx::NodeProto &node : model.graph().node()) {
-    bool follows = llvm::any_of(node.input(), [&](const std::string &input) { return following.contains(input); });
-    if (follows) {
-      StringRef op = node.op_type();
-      if (op == "Cos" || op == "Sin") {
-        any = true;
-      } else {
-        bool isView = llvm::is_contained({"Unsqueeze", "Squeeze", "Reshape", "Expand", "Transpose", "Cast", "Identity",
-                                          "Flatten", "Concat", "Slice", "Shape"},
-                                         op);
-        bool isProduct = op == "Mul" || op == "MatMul" || op == "Einsum";
-        bool others = llvm::any_of(node.input(), [&](const std::string &input) {
-          return !following.contains(input) && varying.contains(input);
-        });
-        if (!(isView || isProduct) || others)
-          return false;
-        if (op != "Shape")
-          for (const std::string &output : node.output())
-            following.insert(output);
-      }
+    bool varies = false;
+    for (const std::string &input : node.input()) {
+      consumers[input].push_back(&node);
+      varies |= varying.contains(input);
     }
-    if (llvm::any_of(node.input(), [&](const std::string &input) { return varying.contains(input); }))
+    if (varies)
       for (const std::string &output : node.output())
         varying.insert(output);
   }
-  return any;
 }

@@ -7,7 +7,8 @@ using namespace zero::onnx_import;
 
 namespace {
 
-/// The axes that a reduction names: an input of newer operator sets, an attribute of older ones, all if none is given.
+/// The axes that a reduction names: an input of newer operator sets, an attribute of older ones, all if none
+/// is given.
 FailureOr<std::optional<SmallVector<int64_t>>> reductionAxes(NodeContext &node, const Tensor &x) {
   FailureOr<std::optional<SmallVector<int64_t>>> given = node.inputOrAttribute(1, "axes");
   if (failed(given))
@@ -33,7 +34,8 @@ Tensor combined(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, cons
     sizes.push_back(node.slice(node.shapeOf(x), {axis}, {1}, {Dim(1)}));
   }
   if (count && count->isStatic())
-    return node.broadcastTo(node.splat(static_cast<double>(count->value()), x.elementType()), like.shape, shape);
+    return node.broadcastTo(node.splat(static_cast<double>(count->value()), x.elementType()), like.shape,
+                            shape);
   Tensor product = node.reduce(nn::ReduceKind::prod, node.concat(sizes, 0), {0}, /*keepDims=*/false);
   return node.broadcastTo(node.cast(product, x.elementType()), like.shape, shape);
 }
@@ -64,18 +66,21 @@ Tensor magnitude(NodeContext &node, const Tensor &x) { return node.unary<nn::Abs
 Tensor divide(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, const Tensor &sum) {
   return axes.empty() ? sum : node.binary<nn::DivOp>(sum, combined(node, x, axes, sum));
 }
-Tensor root(NodeContext &node, const Tensor &, ArrayRef<int64_t>, const Tensor &sum) { return node.unary<nn::SqrtOp>(sum); }
+Tensor root(NodeContext &node, const Tensor &, ArrayRef<int64_t>, const Tensor &sum) {
+  return node.unary<nn::SqrtOp>(sum);
+}
 
 LogicalResult buildCumSum(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
-  FailureOr<SmallVector<int64_t>> given = node.integerInput(1, "axis");
+  FailureOr<int64_t> given = node.integer(1, "axis");
   if (failed(x) || failed(given))
     return failure();
-  FailureOr<int64_t> axis = node.axis(given->front(), x->rank());
+  FailureOr<int64_t> axis = node.axis(*given, x->rank());
   if (failed(axis))
     return failure();
   return node.set(node.make<nn::CumSumOp>(x->shape, x->elementType(), x->value, *axis,
-                                          node.intAttribute("exclusive", 0) != 0, node.intAttribute("reverse", 0) != 0));
+                                          node.intAttribute("exclusive", 0) != 0,
+                                          node.intAttribute("reverse", 0) != 0));
 }
 
 constexpr OperatorRow rows[] = {

@@ -32,13 +32,20 @@ LogicalResult buildSplitToSequence(NodeContext &node) {
   int64_t each = 1;
   bool keepDims = true;
   if (node.has(1)) {
-    FailureOr<SmallVector<int64_t>> split = node.integerInput(1, "split");
+    FailureOr<Tensor> split = node.input(1);
     if (failed(split))
       return failure();
-    if (node.inputs[1]->tensors.front().rank() == 1)
-      sizes = std::move(*split);
-    else
-      each = split->front();
+    if (split->rank() == 1) {
+      FailureOr<SmallVector<int64_t>> list = node.integerInput(1, "split");
+      if (failed(list))
+        return failure();
+      sizes = std::move(*list);
+    } else {
+      FailureOr<int64_t> size = node.integer(1, "split");
+      if (failed(size))
+        return failure();
+      each = *size;
+    }
   } else {
     keepDims = node.intAttribute("keepdims", 1) != 0;
   }
@@ -60,10 +67,10 @@ LogicalResult buildSplitToSequence(NodeContext &node) {
 
 LogicalResult buildSequenceAt(NodeContext &node) {
   FailureOr<const Binding *> from = sequence(node, 0);
-  FailureOr<SmallVector<int64_t>> position = node.integerInput(1, "position");
+  FailureOr<int64_t> position = node.integer(1, "position");
   if (failed(from) || failed(position))
     return failure();
-  int64_t size = static_cast<int64_t>((*from)->tensors.size()), index = position->front();
+  int64_t size = static_cast<int64_t>((*from)->tensors.size()), index = *position;
   if (index < -size || index >= size)
     return node.error() << "position " << index << " is outside a sequence of " << size << " tensors";
   return node.set((*from)->tensors[index < 0 ? index + size : index]);

@@ -6,13 +6,14 @@ using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
 
-FailureOr<SmallVector<Tensor, 1>> zero::onnx_import::splitTensor(NodeContext &node, const Tensor &x, int64_t axis,
-                                                                 ArrayRef<int64_t> sizes) {
+FailureOr<SmallVector<Tensor, 1>> zero::onnx_import::splitTensor(NodeContext &node, const Tensor &x,
+                                                                 int64_t axis, ArrayRef<int64_t> sizes) {
   int64_t total = 0;
   for (int64_t size : sizes)
     total += size;
   if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }) || !x.shape[axis].is(total)) {
-    node.error() << "parts of " << total << " elements together do not make up dimension " << axis << " of " << x.type();
+    node.error() << "parts of " << total << " elements together do not make up dimension " << axis << " of "
+                 << x.type();
     return failure();
   }
   SmallVector<Tensor, 1> parts;
@@ -34,7 +35,9 @@ LogicalResult buildShape(NodeContext &node) {
   if (failed(x))
     return failure();
   int64_t rank = x->rank();
-  auto clamp = [rank](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
+  auto clamp = [rank](int64_t index) {
+    return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank);
+  };
   int64_t start = clamp(node.intAttribute("start", 0)), end = clamp(node.intAttribute("end", rank));
   Tensor whole = node.shapeOf(*x);
   if (start == 0 && end == rank)
@@ -64,7 +67,8 @@ LogicalResult buildReshape(NodeContext &node) {
   if (!shape->contents) {
     for (int64_t i = 0; i < shape->shape[0].value(); ++i)
       result.push_back(node.freshDim());
-    return node.set(node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+    return node.set(
+        node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
   }
   std::optional<size_t> rest;
   for (auto [index, dim] : llvm::enumerate(*shape->contents)) {
@@ -90,14 +94,17 @@ LogicalResult buildReshape(NodeContext &node) {
     std::optional<Dim> divisor = Dim::product(others);
     std::optional<Dim> quotient = have && divisor ? Dim::divide(*have, *divisor) : std::nullopt;
     if (!quotient && have && divisor && have->isStatic() && divisor->isStatic())
-      return node.error() << "cannot give " << have->value() << " elements of " << x->type() << " a shape in multiples of "
-                          << divisor->value();
+      return node.error() << "cannot give " << have->value() << " elements of " << x->type()
+                          << " a shape in multiples of " << divisor->value();
     result[*rest] = quotient.value_or(node.freshDim());
-  } else if (have && have->isStatic() && (want = Dim::product(result)) && want->isStatic() && *want != *have) {
-    return node.error() << "cannot give " << have->value() << " elements of " << x->type() << " a shape of " << want->value();
+  } else if (have && have->isStatic() && (want = Dim::product(result)) && want->isStatic() &&
+             *want != *have) {
+    return node.error() << "cannot give " << have->value() << " elements of " << x->type() << " a shape of "
+                        << want->value();
   }
   if (llvm::count_if(result, [](const Dim &dim) { return !dim.isStatic(); }) > 1 && result != x->shape)
-    return node.set(node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+    return node.set(
+        node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
   return node.set(node.reshape(*x, std::move(result)));
 }
 
@@ -126,7 +133,8 @@ LogicalResult buildSqueeze(NodeContext &node) {
   } else {
     for (auto [index, dim] : llvm::enumerate(x->shape)) {
       if (!dim.isStatic())
-        return node.error() << "without axes cannot tell whether dimension " << index << " of " << x->type() << " is 1";
+        return node.error() << "without axes cannot tell whether dimension " << index << " of " << x->type()
+                            << " is 1";
       if (dim.is(1))
         axes.push_back(static_cast<int64_t>(index));
     }
@@ -148,7 +156,8 @@ LogicalResult buildUnsqueeze(NodeContext &node) {
     return failure();
   if (!*given)
     return node.error() << "needs axes";
-  FailureOr<SmallVector<int64_t>> axes = node.axes(**given, x->rank() + static_cast<int64_t>((*given)->size()));
+  FailureOr<SmallVector<int64_t>> axes =
+      node.axes(**given, x->rank() + static_cast<int64_t>((*given)->size()));
   if (failed(axes))
     return failure();
   Dims shape = x->shape;
@@ -198,7 +207,8 @@ LogicalResult buildConcat(NodeContext &node) {
   return node.set(node.concat(parts, *axis));
 }
 
-/// Sizes are an input since opset 13, an attribute before; else equal parts (the last smaller, since opset 18).
+/// Sizes are an input since opset 13, an attribute before; else equal parts (the last smaller, since opset
+/// 18).
 LogicalResult buildSplit(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
@@ -211,7 +221,8 @@ LogicalResult buildSplit(NodeContext &node) {
     return node.error() << "splits dimension " << *axis << ", whose size is not known";
   int64_t extent = x->shape[*axis].value(), count = static_cast<int64_t>(node.results.size());
   if (node.intAttribute("num_outputs", count) != count)
-    return node.error() << "has " << count << " outputs and num_outputs " << node.intAttribute("num_outputs", count);
+    return node.error() << "has " << count << " outputs and num_outputs "
+                        << node.intAttribute("num_outputs", count);
   SmallVector<int64_t> sizes;
   if (*given) {
     sizes = std::move(**given);
@@ -257,8 +268,8 @@ LogicalResult buildSlice(NodeContext &node) {
                                  axes = sliceList(node, 3, "axes"), steps = sliceList(node, 4, "steps");
   if (failed(x) || failed(starts) || failed(ends) || failed(axes) || failed(steps))
     return failure();
-  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() || (*axes && (*axes)->size() != (*starts)->size()) ||
-      (*steps && (*steps)->size() != (*starts)->size()))
+  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() ||
+      (*axes && (*axes)->size() != (*starts)->size()) || (*steps && (*steps)->size() != (*starts)->size()))
     return node.error() << "needs starts, ends, axes and steps of one length";
   SmallVector<int64_t> from(x->rank(), 0), by(x->rank(), 1);
   Dims shape = x->shape;
@@ -271,11 +282,12 @@ LogicalResult buildSlice(NodeContext &node) {
     if (failed(axis))
       return failure();
     const Dim &extent = x->shape[*axis];
-    if (step.is(0))
-      return node.error() << "has step 0";
+    if (step.is(0) || step.is(INT64_MIN))
+      return node.error() << "has step " << step.value();
     if (!extent.isStatic()) {
       // Only the whole dimension, whatever it is.
-      bool whole = step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= INT32_MAX));
+      bool whole =
+          step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= INT32_MAX));
       if (!whole)
         return node.error() << "cuts dimension " << *axis << ", whose size is not known";
       continue;
@@ -286,7 +298,7 @@ LogicalResult buildSlice(NodeContext &node) {
     auto clamp = [&](int64_t index, int64_t low, int64_t high) {
       return std::clamp(index < 0 ? (index < -n ? low : index + n) : index, low, high);
     };
-    int64_t first = s > 0 ? clamp(start.value(), 0, n) : clamp(start.value(), n == 0 ? 0 : 0, n - 1);
+    int64_t first = s > 0 ? clamp(start.value(), 0, n) : clamp(start.value(), 0, std::max<int64_t>(n - 1, 0));
     if (s < 0 && start.value() < -n)
       first = -1;
     int64_t last = s > 0 ? clamp(end.value(), 0, n) : (end.value() < -n ? -1 : clamp(end.value(), -1, n - 1));
@@ -314,7 +326,8 @@ LogicalResult buildExpand(NodeContext &node) {
       target.push_back(node.freshDim());
   FailureOr<Dims> result = node.broadcastShape(x->shape, target);
   if (failed(result))
-    return node.error() << "cannot expand " << x->type() << " to " << node.tensorType(target, x->elementType());
+    return node.error() << "cannot expand " << x->type() << " to "
+                        << node.tensorType(target, x->elementType());
   return node.set(node.broadcastTo(*x, std::move(*result), [&] { return *shape; }));
 }
 
@@ -324,7 +337,8 @@ LogicalResult buildTile(NodeContext &node) {
   FailureOr<SmallVector<int64_t>> repeats = node.integerInput(1, "repeats");
   if (failed(x) || failed(repeats))
     return failure();
-  if (static_cast<int64_t>(repeats->size()) != x->rank() || llvm::any_of(*repeats, [](int64_t n) { return n < 0; }))
+  if (static_cast<int64_t>(repeats->size()) != x->rank() ||
+      llvm::any_of(*repeats, [](int64_t n) { return n < 0; }))
     return node.error() << "needs one repeat for each dimension of " << x->type();
   Dims apart, repeated, joined;
   for (auto [dim, count] : llvm::zip_equal(x->shape, *repeats)) {
@@ -336,7 +350,8 @@ LogicalResult buildTile(NodeContext &node) {
     repeated.push_back(dim);
     joined.push_back(Dim::multiply(dim, Dim(count)).value_or(node.freshDim()));
   }
-  Tensor wide = node.broadcastTo(node.reshape(*x, apart), repeated, [&]() -> Tensor { llvm_unreachable("repeats are static"); });
+  Tensor wide = node.broadcastTo(node.reshape(*x, apart), repeated,
+                                 [&]() -> Tensor { llvm_unreachable("repeats are static"); });
   return node.set(node.reshape(wide, std::move(joined), {*x}));
 }
 
@@ -366,7 +381,10 @@ LogicalResult buildPad(NodeContext &node) {
     return node.error() << "needs two pads for each of " << axes.size() << " axes";
   double value = node.floatAttribute("value", 0);
   if (node.has(2)) {
-    std::optional<double> constant = node.scalarConstant(node.inputs[2]->tensors.front());
+    FailureOr<Tensor> given = node.input(2);
+    if (failed(given))
+      return failure();
+    std::optional<double> constant = node.scalarConstant(*given);
     if (!constant)
       return node.error() << "the padding's value (input 2) must be constant";
     value = *constant;
@@ -394,10 +412,10 @@ LogicalResult buildTrilu(NodeContext &node) {
     return failure();
   int64_t k = 0, rank = x->rank();
   if (node.has(1)) {
-    FailureOr<SmallVector<int64_t>> given = node.integerInput(1, "k");
+    FailureOr<int64_t> given = node.integer(1, "k");
     if (failed(given))
       return failure();
-    k = given->front();
+    k = *given;
   }
   if (rank < 2 || !x->shape[rank - 1].isStatic() || !x->shape[rank - 2].isStatic())
     return node.error() << "needs matrices of known size, not " << x->type();
@@ -406,9 +424,11 @@ LogicalResult buildTrilu(NodeContext &node) {
   Type i64 = node.builder.getI64Type();
   Tensor row = node.make<nn::IotaOp>(matrix, i64, 0), column = node.make<nn::IotaOp>(matrix, i64, 1);
   if (k)
-    row = node.binary<nn::AddOp>(row, node.broadcastTo(node.splat(static_cast<double>(k), i64), matrix, nullptr));
+    row = node.binary<nn::AddOp>(row,
+                                 node.broadcastTo(node.splat(static_cast<double>(k), i64), matrix, nullptr));
   Tensor keep = node.make<nn::CompareOp>(matrix, node.builder.getI1Type(),
-                                         upper ? nn::ComparePredicate::ge : nn::ComparePredicate::le, column.value, row.value);
+                                         upper ? nn::ComparePredicate::ge : nn::ComparePredicate::le,
+                                         column.value, row.value);
   auto shape = [&] { return node.shapeOf(*x); };
   Tensor condition = node.broadcastTo(keep, x->shape, shape);
   Tensor zero = node.broadcastTo(node.splat(0, x->elementType()), x->shape, shape);
@@ -416,20 +436,13 @@ LogicalResult buildTrilu(NodeContext &node) {
 }
 
 constexpr OperatorRow rows[] = {
-    {"Concat", 4, kNewestOpset, buildConcat},
-    {"Expand", 8, kNewestOpset, buildExpand},
-    {"Flatten", 1, kNewestOpset, buildFlatten},
-    {"Pad", 2, kNewestOpset, buildPad},
-    {"Reshape", 5, kNewestOpset, buildReshape},
-    {"Shape", 1, kNewestOpset, buildShape},
-    {"Size", 1, kNewestOpset, buildSize},
-    {"Slice", 1, kNewestOpset, buildSlice},
-    {"Split", 2, kNewestOpset, buildSplit},
-    {"Squeeze", 1, kNewestOpset, buildSqueeze},
-    {"Tile", 6, kNewestOpset, buildTile},
-    {"Transpose", 1, kNewestOpset, buildTranspose},
-    {"Trilu", 14, kNewestOpset, buildTrilu},
-    {"Unsqueeze", 1, kNewestOpset, buildUnsqueeze},
+    {"Concat", 4, kNewestOpset, buildConcat},   {"Expand", 8, kNewestOpset, buildExpand},
+    {"Flatten", 1, kNewestOpset, buildFlatten}, {"Pad", 2, kNewestOpset, buildPad},
+    {"Reshape", 5, kNewestOpset, buildReshape}, {"Shape", 1, kNewestOpset, buildShape},
+    {"Size", 1, kNewestOpset, buildSize},       {"Slice", 1, kNewestOpset, buildSlice},
+    {"Split", 2, kNewestOpset, buildSplit},     {"Squeeze", 1, kNewestOpset, buildSqueeze},
+    {"Tile", 6, kNewestOpset, buildTile},       {"Transpose", 1, kNewestOpset, buildTranspose},
+    {"Trilu", 14, kNewestOpset, buildTrilu},    {"Unsqueeze", 1, kNewestOpset, buildUnsqueeze},
 };
 
 } // namespace

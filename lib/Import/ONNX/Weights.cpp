@@ -27,8 +27,7 @@ std::optional<int64_t> zero::onnx_import::elementCount(const onnx::TensorProto &
 /// Bytes of one element as ONNX stores it raw.
 static int64_t storedBytes(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
 
-template <typename Stored, typename Field>
-static std::vector<char> pack(const Field &field) {
+template <typename Stored, typename Field> static std::vector<char> pack(const Field &field) {
   std::vector<char> bytes(field.size() * sizeof(Stored));
   for (int i = 0; i < field.size(); ++i) {
     Stored value = static_cast<Stored>(field.Get(i));
@@ -66,7 +65,8 @@ FailureOr<std::vector<char>> Weights::decode(const onnx::TensorProto &tensor, Lo
   }
 }
 
-FailureOr<ArrayRef<char>> Weights::bytes(const onnx::TensorProto &tensor, RankedTensorType type, Location location) {
+FailureOr<ArrayRef<char>> Weights::bytes(const onnx::TensorProto &tensor, RankedTensorType type,
+                                         Location location) {
   ArrayRef<char> result;
   FailureOr<std::optional<FileBytes>> raw = model.rawBytes(tensor, location);
   if (failed(raw))
@@ -85,12 +85,13 @@ FailureOr<ArrayRef<char>> Weights::bytes(const onnx::TensorProto &tensor, Ranked
   }
   uint64_t expected = type.getNumElements() * storedBytes(type.getElementType());
   if (result.size() != expected)
-    return emitError(location) << "tensor '" << tensor.name() << "' has " << result.size() << " bytes and its type "
-                               << type << " needs " << expected;
+    return emitError(location) << "tensor '" << tensor.name() << "' has " << result.size()
+                               << " bytes and its type " << type << " needs " << expected;
   return result;
 }
 
-FailureOr<DenseElementsAttr> Weights::inlined(const onnx::TensorProto &tensor, RankedTensorType type, Location location) {
+FailureOr<DenseElementsAttr> Weights::inlined(const onnx::TensorProto &tensor, RankedTensorType type,
+                                              Location location) {
   FailureOr<ArrayRef<char>> data = bytes(tensor, type, location);
   if (failed(data))
     return failure();
@@ -131,7 +132,8 @@ FailureOr<Attribute> Weights::stored(const onnx::TensorProto &tensor, StringRef 
   if (failed(raw))
     return failure();
   if (*raw)
-    return Attribute(nn::ExternalAttr::get(context, relativePath((*raw)->path), (*raw)->offset, data->size(), checksum));
+    return Attribute(
+        nn::ExternalAttr::get(context, relativePath((*raw)->path), (*raw)->offset, data->size(), checksum));
   if (options.sideFile.empty()) {
     AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(*data, 64);
     return Attribute(DenseResourceElementsAttr::get(type, name, std::move(blob)));
@@ -139,7 +141,8 @@ FailureOr<Attribute> Weights::stored(const onnx::TensorProto &tensor, StringRef 
   side.resize(llvm::alignTo(side.size(), 64));
   uint64_t offset = side.size();
   side.insert(side.end(), data->begin(), data->end());
-  return Attribute(nn::ExternalAttr::get(context, relativePath(options.sideFile), offset, data->size(), checksum));
+  return Attribute(
+      nn::ExternalAttr::get(context, relativePath(options.sideFile), offset, data->size(), checksum));
 }
 
 LogicalResult Weights::writeSideFile(Location location) {
@@ -150,6 +153,7 @@ LogicalResult Weights::writeSideFile(Location location) {
     return llvm::Error::success();
   });
   if (error)
-    return emitError(location) << "cannot write '" << options.sideFile << "': " << llvm::toString(std::move(error));
+    return emitError(location) << "cannot write '" << options.sideFile
+                               << "': " << llvm::toString(std::move(error));
   return success();
 }

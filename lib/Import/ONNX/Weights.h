@@ -23,9 +23,10 @@ public:
   mlir::FailureOr<llvm::ArrayRef<char>> bytes(const onnx::TensorProto &tensor, mlir::RankedTensorType type,
                                               mlir::Location location);
   /// The elements in the attribute itself; for small tensors.
-  mlir::FailureOr<mlir::DenseElementsAttr> inlined(const onnx::TensorProto &tensor, mlir::RankedTensorType type,
-                                                   mlir::Location location);
-  /// `#nn.external` into the model, an external file or the side file; a dense resource where there is no side file.
+  mlir::FailureOr<mlir::DenseElementsAttr> inlined(const onnx::TensorProto &tensor,
+                                                   mlir::RankedTensorType type, mlir::Location location);
+  /// `#nn.external` into the model, an external file or the side file; a dense resource where there is no
+  /// side file.
   mlir::FailureOr<mlir::Attribute> stored(const onnx::TensorProto &tensor, llvm::StringRef name,
                                           mlir::RankedTensorType type, mlir::Location location);
   /// Writes the side file if anything belongs there.

@@ -8,8 +8,8 @@
 //     %0 = nn.broadcast %b dims [1] : tensor<64xf32> to tensor<8x64xf32>
 // Test: test/Transforms/NN/bind-batch.mlir
 //
-// Types are inferred op by op in order. A shape operand is evaluated when it is met: by then every type that it depends
-// on is static.
+// Types are inferred op by op in order. A shape operand is evaluated when it is met: by then every type that
+// it depends on is static.
 //
 //===----------------------------------------------------------------------===//
 #include "ShapeInference.h"
@@ -68,7 +68,8 @@ private:
       }
     }
     FailureOr<SmallVector<reference::HostTensor>> results =
-        isa<ShapeOfOp>(op) ? shapeOf(cast<ShapeOfOp>(op)) : reference::evaluate(op, operands, kMaxShapeElements);
+        isa<ShapeOfOp>(op) ? shapeOf(cast<ShapeOfOp>(op))
+                           : reference::evaluate(op, operands, kMaxShapeElements);
     if (failed(results))
       return failure();
     for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results))
@@ -109,17 +110,19 @@ private:
       SmallVector<int64_t> shape(type.getShape());
       if (role.getKind() == RoleKind::Input || role.getKind() == RoleKind::Label) {
         if (shape.empty())
-          return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has no first dimension to be the batch";
+          return emitError(argument.getLoc())
+                 << kind << " '" << role.getName() << "' has no first dimension to be the batch";
         if (ShapedType::isDynamic(shape.front()))
           shape.front() = microBatch;
         if (shape.front() != microBatch)
-          return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has the fixed first dimension "
-                                              << shape.front() << " but the micro-batch is " << int64_t(microBatch);
+          return emitError(argument.getLoc())
+                 << kind << " '" << role.getName() << "' has the fixed first dimension " << shape.front()
+                 << " but the micro-batch is " << int64_t(microBatch);
       }
       for (auto [index, size] : llvm::enumerate(shape))
         if (ShapedType::isDynamic(size))
-          return emitError(argument.getLoc()) << "dimension " << index << " of " << kind << " '" << role.getName()
-                                              << "' is an unbound symbol";
+          return emitError(argument.getLoc()) << "dimension " << index << " of " << kind << " '"
+                                              << role.getName() << "' is an unbound symbol";
       argument.setType(type.clone(shape));
     }
     return success();
@@ -152,12 +155,14 @@ private:
       } else if (auto shapeOf = dyn_cast<ShapeOfOp>(op)) {
         OpBuilder builder(op);
         auto value = DenseElementsAttr::get(shapeOf.getType(), shapeOf.getOperand().getType().getShape());
-        shapeOf.replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), shapeOf.getType(), value).getResult());
+        shapeOf.replaceAllUsesWith(
+            ConstantOp::create(builder, op->getLoc(), shapeOf.getType(), value).getResult());
         op->erase();
       }
       op = before;
     }
-    function.setType(FunctionType::get(&getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+    function.setType(
+        FunctionType::get(&getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
     return success();
   }
 
@@ -169,7 +174,8 @@ private:
     for (auto [index, size] : llvm::enumerate(*shape)) {
       if (size == 0 && !op.getAllowZero()) {
         if (index >= operand.size())
-          return op.emitOpError() << "copies dimension " << index << " of an operand of shape " << formatShape(operand);
+          return op.emitOpError() << "copies dimension " << index << " of an operand of shape "
+                                  << formatShape(operand);
         size = operand[index];
       } else if (size == -1) {
         size = ShapedType::kDynamic;
@@ -198,8 +204,8 @@ private:
       if (target == 1)
         target = size;
       else if (size != 1 && size != target)
-        return op.emitOpError() << "cannot broadcast an operand of shape " << formatShape(operand) << " to the shape "
-                                << formatShape(*shape);
+        return op.emitOpError() << "cannot broadcast an operand of shape " << formatShape(operand)
+                                << " to the shape " << formatShape(*shape);
     }
     OpBuilder builder(op);
     Value value = op.getOperand();

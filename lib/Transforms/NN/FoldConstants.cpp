@@ -8,8 +8,9 @@
 //   %3 = nn.iota axis 3 : tensor<8x1x64x64xi64>
 // Test: test/Transforms/NN/fold-constants.mlir
 //
-// Index patterns are followed as affine forms (IndexForms.h), whatever their size. Other tensors without inputs are
-// evaluated by the reference interpreter where the result has no more elements than it is made of: constants never grow.
+// Index patterns are followed as affine forms (IndexForms.h), whatever their size. Other tensors without
+// inputs are evaluated by the reference interpreter where the result has no more elements than it is made of:
+// constants never grow.
 //
 //===----------------------------------------------------------------------===//
 #include "IndexForms.h"
@@ -105,8 +106,8 @@ private:
       return false;
     return llvm::all_of(op->getOperands(), [](Value operand) {
       auto constant = operand.getDefiningOp<ConstantOp>();
-      return operand.getDefiningOp<IotaOp>() || operand.getDefiningOp<MulOp>() || operand.getDefiningOp<AddOp>() ||
-             (constant && isa<SplatElementsAttr>(constant.getValueAttr()));
+      return operand.getDefiningOp<IotaOp>() || operand.getDefiningOp<MulOp>() ||
+             operand.getDefiningOp<AddOp>() || (constant && isa<SplatElementsAttr>(constant.getValueAttr()));
     });
   }
 
@@ -154,8 +155,8 @@ private:
       operands.push_back(constant);
       tensors.push_back(*reference::HostTensor::fromAttribute(constant.getValueAttr()));
     }
-    OperationState state(op->getLoc(), op->getName(), operands, RankedTensorType::get({}, type.getElementType()),
-                         op->getAttrs());
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         RankedTensorType::get({}, type.getElementType()), op->getAttrs());
     Operation *scalar = builder.create(state);
     FailureOr<SmallVector<reference::HostTensor>> results = evaluateQuietly(scalar, tensors);
     scalar->erase();
@@ -167,12 +168,14 @@ private:
   }
 
   /// What has no defined value (a division by zero, an index out of range) stays for the step to report.
-  static FailureOr<SmallVector<reference::HostTensor>> evaluateQuietly(Operation *op, ArrayRef<reference::HostTensor> operands) {
+  static FailureOr<SmallVector<reference::HostTensor>>
+  evaluateQuietly(Operation *op, ArrayRef<reference::HostTensor> operands) {
     ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
     return reference::evaluate(op, operands);
   }
 
-  /// Evaluates an op of constants and index patterns unless the result would be larger than what it is made of.
+  /// Evaluates an op of constants and index patterns unless the result would be larger than what it is made
+  /// of.
   Value evaluate(Operation *op, RankedTensorType type, OpBuilder &builder, IndexForms &forms) {
     if (op->getNumOperands() == 0 || !reference::isEvaluable(op, maxElements))
       return nullptr;
@@ -238,7 +241,8 @@ private:
     starts[axis] = index->constant;
     strides[axis] = stride;
     sizes[axis] = count;
-    Value slice = builder.createOrFold<SliceOp>(op.getLoc(), data.clone(sizes), op.getData(), starts, strides);
+    Value slice =
+        builder.createOrFold<SliceOp>(op.getLoc(), data.clone(sizes), op.getData(), starts, strides);
     // The one dimension becomes those of the indices, of which it is the only one that counts.
     SmallVector<int64_t> narrow(data.getShape().take_front(axis));
     for (int64_t dim = 0; dim < static_cast<int64_t>(indexShape.size()); ++dim)
@@ -260,7 +264,8 @@ private:
     for (int64_t k = 0; k < tuple; ++k) {
       std::optional<IndexForm> place = forms.component(op.getIndices(), k);
       auto range = place ? place->range(indexShape) : std::nullopt;
-      if (!range || range->first < 0 || range->second >= data.getDimSize(k) || place->varyingDims().size() > 1)
+      if (!range || range->first < 0 || range->second >= data.getDimSize(k) ||
+          place->varyingDims().size() > 1)
         return nullptr;
       starts[k] = place->constant;
       sizes[k] = 1;
@@ -273,12 +278,14 @@ private:
       }
     }
     llvm::append_range(narrow, data.getShape().drop_front(tuple));
-    Value slice = builder.createOrFold<SliceOp>(op.getLoc(), data.clone(sizes), op.getData(), starts, strides);
+    Value slice =
+        builder.createOrFold<SliceOp>(op.getLoc(), data.clone(sizes), op.getData(), starts, strides);
     return widen(slice, narrow, op.getType(), op.getLoc(), builder);
   }
 
   /// Gives `value` the shape `narrow`, then repeats it to `type`.
-  static Value widen(Value value, ArrayRef<int64_t> narrow, RankedTensorType type, Location location, OpBuilder &builder) {
+  static Value widen(Value value, ArrayRef<int64_t> narrow, RankedTensorType type, Location location,
+                     OpBuilder &builder) {
     value = builder.createOrFold<ReshapeOp>(location, type.clone(narrow), value);
     if (value.getType() == type)
       return value;

@@ -49,7 +49,9 @@ Maybe combine(const IndexForm &a, const IndexForm &b, int64_t factor) {
   return checked.ok ? Maybe(sum) : std::nullopt;
 }
 
-Maybe scale(const IndexForm &form, int64_t factor) { return combine(*splat(0, form.coefficients.size()), form, factor); }
+Maybe scale(const IndexForm &form, int64_t factor) {
+  return combine(*splat(0, form.coefficients.size()), form, factor);
+}
 
 /// Recognises the elements of a constant.
 Maybe ofConstant(ConstantOp op) {
@@ -61,10 +63,12 @@ Maybe ofConstant(ConstantOp op) {
   auto integer = [](Attribute attribute) -> std::optional<int64_t> {
     if (auto number = dyn_cast<IntegerAttr>(attribute)) {
       bool isUnsigned = number.getType().isUnsignedInteger() || number.getType().isInteger(1);
-      return isUnsigned ? static_cast<int64_t>(number.getValue().getZExtValue()) : number.getValue().getSExtValue();
+      return isUnsigned ? static_cast<int64_t>(number.getValue().getZExtValue())
+                        : number.getValue().getSExtValue();
     }
     double number = cast<FloatAttr>(attribute).getValueAsDouble();
-    if (!(std::abs(number) <= 9007199254740992.0) || number != std::floor(number) || (number == 0 && std::signbit(number)))
+    if (!(std::abs(number) <= 9007199254740992.0) || number != std::floor(number) ||
+        (number == 0 && std::signbit(number)))
       return std::nullopt;
     return static_cast<int64_t>(number);
   };
@@ -97,7 +101,8 @@ Maybe ofConstant(ConstantOp op) {
   return form;
 }
 
-/// Dimensions fall into groups with equal products. In each the operand must depend on nothing, or on the row-major index.
+/// Dimensions fall into groups with equal products. In each the operand must depend on nothing, or on the
+/// row-major index.
 Maybe reshape(const IndexForm &form, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   IndexForm result = *splat(form.constant, to.size());
   size_t i = 0, j = 0;
@@ -133,7 +138,8 @@ Maybe concat(ConcatOp op, ArrayRef<Maybe> parts) {
   int64_t axis = op.getAxis(), offset = 0;
   Maybe whole;
   Checked checked;
-  // A piece of size 1 says nothing about the step along the axis: take it from a longer one, or from two in a row.
+  // A piece of size 1 says nothing about the step along the axis: take it from a longer one, or from two in a
+  // row.
   std::optional<int64_t> step;
   for (auto [operand, part] : llvm::zip_equal(op.getOperands(), parts)) {
     if (!part)
@@ -240,8 +246,9 @@ Maybe compare(CompareOp op, const IndexForm &lhs, const IndexForm &rhs) {
 }
 
 /// The data's form at the place that forms of the index say, where they are all inside the data.
-Maybe compose(const IndexForm &data, ArrayRef<int64_t> dataShape, ArrayRef<std::pair<int64_t, IndexForm>> indices,
-              ArrayRef<int64_t> indexShape, IndexForm result) {
+Maybe compose(const IndexForm &data, ArrayRef<int64_t> dataShape,
+              ArrayRef<std::pair<int64_t, IndexForm>> indices, ArrayRef<int64_t> indexShape,
+              IndexForm result) {
   result.constant = data.constant;
   for (auto &[dim, index] : indices) {
     auto range = index.range(indexShape);
@@ -346,8 +353,8 @@ std::optional<IndexForm> IndexForms::compute(Operation *op) {
     // Of integers, and of elements below the divisor: the quotient is 0, the remainder the element.
     Maybe lhs = operand(0), rhs = operand(1);
     auto range = lhs ? lhs->range(shape) : std::nullopt;
-    if (!range || !rhs || !rhs->isSplat() || !isa<IntegerType>(elementOf(op->getResult(0))) || range->first < 0 ||
-        range->second >= rhs->constant)
+    if (!range || !rhs || !rhs->isSplat() || !isa<IntegerType>(elementOf(op->getResult(0))) ||
+        range->first < 0 || range->second >= rhs->constant)
       return std::nullopt;
     return isa<DivOp>(op) ? splat(0, rank) : lhs;
   }

@@ -1,8 +1,8 @@
 //===- IndexForms.h - Tensors whose elements are affine in their index ----===//
 //
 // Positions, masks and the index arithmetic of exporters are tensors whose element at index (i0, i1, ...) is
-// c + a0*i0 + a1*i1 + ... Following that form through views, gathers and arithmetic says what such a subgraph computes,
-// for any size, without making its elements.
+// c + a0*i0 + a1*i1 + ... Following that form through views, gathers and arithmetic says what such a subgraph
+// computes, for any size, without making its elements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_TRANSFORMS_NN_INDEXFORMS_H
@@ -33,8 +33,8 @@ struct IndexForm {
 /// Answers for the values of one function and remembers them; nothing may be erased meanwhile.
 class IndexForms {
 public:
-  /// The form of an integer, boolean or integral float tensor with a static shape; none if it has none or it is not
-  /// known to be exact in the element type.
+  /// The form of an integer, boolean or integral float tensor with a static shape; none if it has none or it
+  /// is not known to be exact in the element type.
   const std::optional<IndexForm> &of(mlir::Value value);
 
   /// The form of component `index` of index tuples (the last dimension), over the other dimensions.

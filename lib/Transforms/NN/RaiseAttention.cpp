@@ -1,10 +1,11 @@
 //===- RaiseAttention.cpp - Spelled-out attention to nn.attention ---------===//
 //
-//   softmax(scale * q k^T + mask) v, with any of: scale on q, on k or on the scores; a mask added to the scores or
-//   selected into them; a guard that replaces the NaN of a row without entries.
+//   softmax(scale * q k^T + mask) v, with any of: scale on q, on k or on the scores; a mask added to the
+//   scores or selected into them; a guard that replaces the NaN of a row without entries.
 //
-// A mask is `causal` where its condition compares positions so that t sees s <= t + S - T and what it hides is the lowest
-// number. The guard goes only where every row has an entry: without a mask, or causal with S >= T.
+// A mask is `causal` where its condition compares positions so that t sees s <= t + S - T and what it hides
+// is the lowest number. The guard goes only where every row has an entry: without a mask, or causal with S >=
+// T.
 //
 //===----------------------------------------------------------------------===//
 #include "IndexForms.h"
@@ -103,15 +104,17 @@ View viewOf(Value value) {
   return whole(value);
 }
 
-/// The view's elements with its dimensions in the given order, as a reshape (and a transpose, where none cancels).
+/// The view's elements with its dimensions in the given order, as a reshape (and a transpose, where none
+/// cancels).
 Value materialise(PatternRewriter &rewriter, Location location, const View &view, ArrayRef<int64_t> order) {
   auto type = cast<RankedTensorType>(view.base.getType());
   SmallVector<int64_t> stored(order), wanted;
-  // How the elements lie: dimensions by falling stride. A dimension of size 1 lies anywhere: where it is wanted, if the
-  // others do so too, else in front.
+  // How the elements lie: dimensions by falling stride. A dimension of size 1 lies anywhere: where it is
+  // wanted, if the others do so too, else in front.
   SmallVector<int64_t> counting;
   llvm::copy_if(order, std::back_inserter(counting), [&](int64_t dim) { return view.sizes[dim] != 1; });
-  bool isStored = llvm::is_sorted(counting, [&](int64_t a, int64_t b) { return view.strides[a] > view.strides[b]; });
+  bool isStored =
+      llvm::is_sorted(counting, [&](int64_t a, int64_t b) { return view.strides[a] > view.strides[b]; });
   if (!isStored)
     llvm::sort(stored, [&](int64_t a, int64_t b) {
       auto place = [&](int64_t dim) {
@@ -132,11 +135,46 @@ Value materialise(PatternRewriter &rewriter, Location location, const View &view
   return rewriter.createOrFold<TransposeOp>(location, type.clone(wanted), result, permutation);
 }
 
+/// Undoes what grouped-query attention repeats: B x G x S x D broadcast to B x G x n x S x D and read as
+/// heads G x n. The view of B x G x S x D, and n; none if the view repeats nothing.
+std::optional<std::pair<View, int64_t>> stripRepeat(const View &view) {
+  auto broadcast = view.base.getDefiningOp<BroadcastOp>();
+  if (!broadcast || broadcast.getType().getRank() != 5 || view.sizes.size() != 4)
+    return std::nullopt;
+  ArrayRef<int64_t> wide = broadcast.getType().getShape();
+  int64_t group = wide[3] * wide[4], heads = wide[1] * wide[2];
+  bool isInner =
+      view.strides[2] < group && view.strides[3] < group && view.sizes[2] != 1 && view.sizes[3] != 1;
+  if (!isInner || view.sizes[0] != wide[0] || view.sizes[1] != heads || view.strides[1] != group ||
+      (wide[0] != 1 && view.strides[0] != heads * group))
+    return std::nullopt;
+  // The operand has the four dimensions, and perhaps a 1 where they are repeated.
+  View from = viewOf(broadcast.getOperand());
+  View narrow{from.base, view.factor * from.factor, {}, {}};
+  for (auto [index, dim] : llvm::enumerate(broadcast.getDims())) {
+    int64_t size = from.sizes[index];
+    if (size != (dim == 2 ? 1 : wide[dim]))
+      return std::nullopt;
+    if (dim == 2)
+      continue;
+    narrow.sizes.push_back(size);
+    narrow.strides.push_back(from.strides[index]);
+  }
+  if (narrow.sizes.size() != 4)
+    return std::nullopt;
+  if (view.strides[2] < view.strides[3]) { // read as D x S
+    std::swap(narrow.sizes[2], narrow.sizes[3]);
+    std::swap(narrow.strides[2], narrow.strides[3]);
+  }
+  return std::pair(narrow, wide[2]);
+}
+
 //===----------------------------------------------------------------------===//
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// Whether a number added to a score, or put in its place, hides the position: exp of it is 0 beside any real score.
+/// Whether a number added to a score, or put in its place, hides the position: exp of it is 0 beside any real
+/// score.
 bool hides(double number, Type element) {
   double lowest = -APFloat::getLargest(cast<FloatType>(element).getFloatSemantics()).convertToDouble();
   return number <= -1e9 || number <= lowest;
@@ -199,7 +237,7 @@ struct Mask {
 };
 
 /// select(condition, a, b) of numbers: 0 where a position is seen and a hiding number elsewhere.
-bool isCausalNumbers(Value mask, ArrayRef<int64_t> scores) {
+bool isCausalNumbers(Value mask, ArrayRef<int64_t> scores, double scale) {
   auto select = stripBroadcast(mask).getDefiningOp<SelectOp>();
   if (!select)
     return false;
@@ -207,17 +245,21 @@ bool isCausalNumbers(Value mask, ArrayRef<int64_t> scores) {
   std::optional<double> onTrue = splatNumber(select.getOnTrue()), onFalse = splatNumber(select.getOnFalse());
   if (!onTrue || !onFalse)
     return false;
-  if (*onTrue == 0 && hides(*onFalse, element))
+  if (*onTrue == 0 && hides(*onFalse * scale, element))
     return isCausal(select.getCondition(), scores, /*isInverted=*/false);
-  return *onFalse == 0 && hides(*onTrue, element) && isCausal(select.getCondition(), scores, /*isInverted=*/true);
+  return *onFalse == 0 && hides(*onTrue * scale, element) &&
+         isCausal(select.getCondition(), scores, /*isInverted=*/true);
 }
 
-/// Strips one mask from the scores, if there is one that attention can take.
-Value stripMask(Value scores, Mask &mask) {
+/// Strips one mask from the scores, if there is one that attention can take; `scale` is what multiplies them
+/// outside it.
+Value stripMask(Value scores, double scale, Mask &mask) {
   if (auto select = scores.getDefiningOp<SelectOp>()) {
     Type element = select.getType().getElementType();
-    std::optional<double> onTrue = splatNumber(select.getOnTrue()), onFalse = splatNumber(select.getOnFalse());
-    bool isSeenOnTrue = onFalse && hides(*onFalse, element), isSeenOnFalse = onTrue && hides(*onTrue, element);
+    std::optional<double> onTrue = splatNumber(select.getOnTrue()),
+                          onFalse = splatNumber(select.getOnFalse());
+    bool isSeenOnTrue = onFalse && hides(*onFalse, element),
+         isSeenOnFalse = onTrue && hides(*onTrue, element);
     if (isSeenOnTrue == isSeenOnFalse || !isCausal(select.getCondition(), shapeOf(scores), isSeenOnFalse))
       return nullptr;
     mask.isCausal = true;
@@ -227,7 +269,7 @@ Value stripMask(Value scores, Mask &mask) {
   if (!sum)
     return nullptr;
   for (auto [rest, part] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
-    if (isCausalNumbers(part, shapeOf(scores))) {
+    if (isCausalNumbers(part, shapeOf(scores), scale)) {
       mask.isCausal = true;
       return rest;
     }
@@ -249,7 +291,8 @@ Value maskOperand(PatternRewriter &rewriter, Location location, Value mask) {
   if (shape.size() < 2 || ArrayRef(shape).take_back(2) != full.take_back(2))
     return mask;
   shape.insert(shape.begin(), full.size() - shape.size(), 1);
-  return rewriter.createOrFold<ReshapeOp>(location, cast<RankedTensorType>(mask.getType()).clone(shape), narrow);
+  return rewriter.createOrFold<ReshapeOp>(location, cast<RankedTensorType>(mask.getType()).clone(shape),
+                                          narrow);
 }
 
 /// A mask that the loss is not differentiated through: attention gives it no gradient.
@@ -262,7 +305,8 @@ bool isWithoutGradient(Value value) {
     if (!op) {
       auto argument = cast<BlockArgument>(next);
       auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-      auto role = function ? function.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName) : RoleAttr();
+      auto role =
+          function ? function.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName) : RoleAttr();
       if (!role || role.getKind() == RoleKind::Parameter)
         return false;
       continue;
@@ -287,7 +331,8 @@ struct RaiseAttention : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
-    if (op.getType().getRank() != 4 || op.getTransposeLhs())
+    if (op.getType().getRank() != 4 || op.getTransposeLhs() || !op.getType().hasStaticShape() ||
+        !op.getLhs().getType().hasStaticShape())
       return failure();
     auto softmax = stripGuard(op.getLhs()).getDefiningOp<SoftmaxOp>();
     bool isGuarded = softmax && softmax.getResult() != op.getLhs();
@@ -309,7 +354,7 @@ struct RaiseAttention : OpRewritePattern<MatmulOp> {
       }
       // A scale outside a mask scales it too: nothing changes for hidden and seen, but for other numbers.
       bool isScaled = scale != 1;
-      Value rest = stripMask(scores, mask);
+      Value rest = stripMask(scores, scale, mask);
       if (!rest || (isScaled && (mask.additive || scale <= 0)))
         return failure();
       scores = rest;
@@ -321,7 +366,14 @@ struct RaiseAttention : OpRewritePattern<MatmulOp> {
     if (mask.additive && !isWithoutGradient(mask.additive))
       return failure();
 
+    if (!product.getLhs().getType().hasStaticShape())
+      return failure();
     View query = viewOf(product.getLhs()), key = viewOf(product.getRhs()), value = viewOf(op.getRhs());
+    auto keyGroups = stripRepeat(key), valueGroups = stripRepeat(value);
+    if (keyGroups && valueGroups && keyGroups->second == valueGroups->second) {
+      key = keyGroups->first;
+      value = valueGroups->first;
+    }
     // In the matmul's own order of dimensions: q B x H x T x D, k B x H x S x D, v B x H x S x D.
     auto swapInner = [](View &view) {
       std::swap(view.sizes[2], view.sizes[3]);
@@ -345,11 +397,14 @@ struct RaiseAttention : OpRewritePattern<MatmulOp> {
     auto attention = AttentionOp::create(rewriter, location, TypeRange{type, statistic}, q, k, v, additive,
                                          rewriter.getF64FloatAttr(scale * query.factor * key.factor),
                                          mask.isCausal ? rewriter.getUnitAttr() : UnitAttr());
-    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), attention.getResult(), ArrayRef<int64_t>{0, 2, 1, 3});
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), attention.getResult(),
+                                             ArrayRef<int64_t>{0, 2, 1, 3});
     return success();
   }
 };
 
 } // namespace
 
-void zero::addRaiseAttentionPatterns(RewritePatternSet &patterns) { patterns.add<RaiseAttention>(patterns.getContext()); }
+void zero::addRaiseAttentionPatterns(RewritePatternSet &patterns) {
+  patterns.add<RaiseAttention>(patterns.getContext());
+}

@@ -1,15 +1,17 @@
 //===- RaiseComposites.cpp - nn-raise-composites --------------------------===//
 //
-//   %s = nn.matmul %q, %k transpose_rhs : tensor<8x4x64x16xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x64xf32>
-//   %p = nn.softmax %s axis 3 : tensor<8x4x64x64xf32>
-//   %o = nn.matmul %p, %v : tensor<8x4x64x64xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x16xf32>
-// becomes, with %q, %k and %v transposed to batch x time x heads x size (which cancels the transposes around),
-//   %o, %l = nn.attention %q, %k, %v scale 1.0 : tensor<8x64x4x16xf32>, tensor<8x64x4x16xf32>, tensor<8x64x4x16xf32>
+//   %s = nn.matmul %q, %k transpose_rhs : tensor<8x4x64x16xf32>, tensor<8x4x64x16xf32> ->
+//   tensor<8x4x64x64xf32> %p = nn.softmax %s axis 3 : tensor<8x4x64x64xf32> %o = nn.matmul %p, %v :
+//   tensor<8x4x64x64xf32>, tensor<8x4x64x16xf32> -> tensor<8x4x64x16xf32>
+// becomes, with %q, %k and %v transposed to batch x time x heads x size (which cancels the transposes
+// around),
+//   %o, %l = nn.attention %q, %k, %v scale 1.0 : tensor<8x64x4x16xf32>, tensor<8x64x4x16xf32>,
+//   tensor<8x64x4x16xf32>
 //       -> tensor<8x64x4x16xf32>, tensor<8x4x64xf32>
 // Test: test/Transforms/NN/raise-composites.mlir
 //
-// The patterns are in RaiseAttention.cpp, RaiseGelu.cpp and RaiseLayerNorm.cpp. What does not match stays as it is: it
-// trains as well, from more and slower kernels.
+// The patterns are in RaiseAttention.cpp, RaiseGelu.cpp and RaiseLayerNorm.cpp. What does not match stays as
+// it is: it trains as well, from more and slower kernels.
 //
 //===----------------------------------------------------------------------===//
 #include "RaisePatterns.h"
@@ -56,7 +58,9 @@ Value zero::stripBroadcast(Value value) {
   return stripBroadcast(broadcast.getOperand());
 }
 
-bool zero::isAbout(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b)); }
+bool zero::isAbout(double a, double b) {
+  return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
 
 namespace zero {
 #define GEN_PASS_DEF_NNRAISECOMPOSITES
@@ -95,13 +99,53 @@ struct FoldTransposeIntoMatmul : OpRewritePattern<MatmulOp> {
   }
 };
 
+/// A reshape that only puts dimensions of size 1 in is part of the broadcast.
+struct FoldReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
+    if (!reshape || reshape.getShape() || !reshape.getType().hasStaticShape() ||
+        !reshape.getOperand().getType().hasStaticShape())
+      return failure();
+    ArrayRef<int64_t> narrow = reshape.getOperand().getType().getShape(), wide = reshape.getType().getShape();
+    SmallVector<int64_t> dims;
+    size_t next = 0;
+    for (auto [index, size] : llvm::enumerate(wide)) {
+      if (next < narrow.size() && narrow[next] == size) {
+        dims.push_back(op.getDims()[index]);
+        ++next;
+      } else if (size != 1) {
+        return failure();
+      }
+    }
+    if (next != narrow.size())
+      return failure();
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), reshape.getOperand(), dims);
+    return success();
+  }
+};
+
+/// A square is a product: neither the power nor its gradient needs a logarithm.
+struct SquareIsProduct : OpRewritePattern<PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PowOp op, PatternRewriter &rewriter) const override {
+    if (splatNumber(op.getRhs()) != 2.0)
+      return failure();
+    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getLhs(), op.getLhs());
+    return success();
+  }
+};
+
 class NNRaiseComposites : public impl::NNRaiseCompositesBase<NNRaiseComposites> {
 public:
   using NNRaiseCompositesBase::NNRaiseCompositesBase;
 
   void runOnOperation() override {
     // Attention first: its operands still have the transposes that say what they are.
-    for (auto add : {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseLayerNormPatterns, addViewPatterns}) {
+    for (auto add :
+         {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseLayerNormPatterns, addSimplerPatterns}) {
       RewritePatternSet patterns(&getContext());
       add(patterns);
       if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
@@ -112,8 +156,8 @@ public:
   }
 
 private:
-  static void addViewPatterns(RewritePatternSet &patterns) {
-    patterns.add<FoldTransposeIntoMatmul>(patterns.getContext());
+  static void addSimplerPatterns(RewritePatternSet &patterns) {
+    patterns.add<FoldTransposeIntoMatmul, FoldReshapeIntoBroadcast, SquareIsProduct>(patterns.getContext());
     ReshapeOp::getCanonicalizationPatterns(patterns, patterns.getContext());
   }
 };

@@ -15,8 +15,7 @@ using namespace zero::nn;
 namespace {
 
 /// The other operand of a commutative op that has `value` as one.
-template <typename OpTy>
-Value other(Value result, llvm::function_ref<bool(Value)> isOne) {
+template <typename OpTy> Value other(Value result, llvm::function_ref<bool(Value)> isOne) {
   auto op = result.getDefiningOp<OpTy>();
   if (!op)
     return nullptr;
@@ -79,18 +78,24 @@ struct RaiseGelu : OpRewritePattern<MulOp> {
     auto product = whole.rest.getDefiningOp<MulOp>();
     if (!product)
       return failure();
-    Scaled left = stripScale(product.getLhs()), right = stripScale(product.getRhs());
-    if (!isAbout(whole.factor * left.factor * right.factor, 0.5))
-      return failure();
-    for (auto [x, onePlus] : {std::pair(left.rest, right.rest), std::pair(right.rest, left.rest)})
-      if (std::optional<GeluKind> kind = kindOf(onePlus, x)) {
-        rewriter.replaceOpWithNewOp<GeluOp>(op, op.getType(), *kind, x);
+    for (auto [one, other] :
+         {std::pair(product.getLhs(), product.getRhs()), std::pair(product.getRhs(), product.getLhs())}) {
+      Scaled onePlus = stripScale(other), inner = stripScale(one);
+      // x may be a multiple of something itself.
+      for (const Scaled &x : {inner, Scaled{one, 1}}) {
+        std::optional<GeluKind> kind = kindOf(onePlus.rest, x.rest);
+        if (!kind || !isAbout(whole.factor * x.factor * onePlus.factor, 0.5))
+          continue;
+        rewriter.replaceOpWithNewOp<GeluOp>(op, op.getType(), *kind, x.rest);
         return success();
       }
+    }
     return failure();
   }
 };
 
 } // namespace
 
-void zero::addRaiseGeluPatterns(RewritePatternSet &patterns) { patterns.add<RaiseGelu>(patterns.getContext()); }
+void zero::addRaiseGeluPatterns(RewritePatternSet &patterns) {
+  patterns.add<RaiseGelu>(patterns.getContext());
+}

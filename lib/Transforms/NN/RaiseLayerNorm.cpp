@@ -2,7 +2,8 @@
 //
 //   centred = x - mean(x); centred / sqrt(mean(centred^2) + epsilon) * scale + bias  ->  nn.layer_norm
 //
-// The mean is a sum over the trailing dimensions, divided by their number. Without the bias, the norm has none.
+// The mean is a sum over the trailing dimensions, divided by their number. Without the bias, the norm has
+// none.
 //
 //===----------------------------------------------------------------------===//
 #include "RaisePatterns.h"
@@ -15,7 +16,8 @@ using namespace zero::nn;
 
 namespace {
 
-/// Strips what repeats a row's statistic over its row: a broadcast, and reshapes that add dimensions of size 1.
+/// Strips what repeats a row's statistic over its row: a broadcast, and reshapes that add dimensions of
+/// size 1.
 Value stripRow(Value value) {
   for (;;) {
     if (auto broadcast = value.getDefiningOp<BroadcastOp>())
@@ -27,7 +29,8 @@ Value stripRow(Value value) {
   }
 }
 
-/// A mean over trailing dimensions of `operand`, kept or repeated; the number of trailing dimensions, or none.
+/// A mean over trailing dimensions of `operand`, kept or repeated; the number of trailing dimensions, or
+/// none.
 struct RowMean {
   Value operand;
   int64_t trailing;
@@ -46,6 +49,8 @@ std::optional<RowMean> matchMean(Value value) {
   if (!sum || sum.getKind() != ReduceKind::sum || sum.getAxes().empty())
     return std::nullopt;
   ArrayRef<int64_t> shape = sum.getOperand().getType().getShape();
+  if (ShapedType::isDynamicShape(shape))
+    return std::nullopt;
   int64_t rank = static_cast<int64_t>(shape.size()), trailing = static_cast<int64_t>(sum.getAxes().size());
   int64_t count = 1;
   for (auto [index, axis] : llvm::enumerate(sum.getAxes())) {
@@ -80,7 +85,8 @@ std::optional<double> matchDeviation(Value root, Value centred, int64_t trailing
   auto sum = sqrt ? stripRow(sqrt.getOperand()).getDefiningOp<AddOp>() : nullptr;
   if (!sum)
     return std::nullopt;
-  for (auto [variance, epsilon] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
+  for (auto [variance, epsilon] :
+       {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
     std::optional<double> number = splatNumber(epsilon);
     std::optional<RowMean> mean = matchMean(variance);
     if (number && *number >= 0 && mean && mean->trailing == trailing && isSquareOf(mean->operand, centred))
@@ -121,7 +127,8 @@ std::optional<Normalised> matchNormalised(Value value) {
 /// A weight of the normalised dimensions, repeated over rows.
 Value matchWeight(Value value, RankedTensorType type, int64_t trailing) {
   Value weight = stripBroadcast(value);
-  return cast<RankedTensorType>(weight.getType()).getShape() == type.getShape().take_back(trailing) ? weight : Value();
+  return cast<RankedTensorType>(weight.getType()).getShape() == type.getShape().take_back(trailing) ? weight
+                                                                                                    : Value();
 }
 
 struct RaiseLayerNorm {
@@ -140,7 +147,8 @@ struct RaiseLayerNorm {
     return std::nullopt;
   }
 
-  static Value build(PatternRewriter &rewriter, Location location, const Normalised &norm, Value scale, Value bias) {
+  static Value build(PatternRewriter &rewriter, Location location, const Normalised &norm, Value scale,
+                     Value bias) {
     auto type = cast<RankedTensorType>(norm.x.getType());
     Type statistic = type.clone(type.getShape().drop_back(norm.trailing));
     return LayerNormOp::create(rewriter, location, TypeRange{type, statistic, statistic}, norm.x, scale, bias,
@@ -157,7 +165,8 @@ struct RaiseWithBias : OpRewritePattern<AddOp> {
       Value bias = scaled ? matchWeight(right, op.getType(), scaled->first.trailing) : Value();
       if (!bias)
         continue;
-      rewriter.replaceOp(op, RaiseLayerNorm::build(rewriter, op.getLoc(), scaled->first, scaled->second, bias));
+      rewriter.replaceOp(op,
+                         RaiseLayerNorm::build(rewriter, op.getLoc(), scaled->first, scaled->second, bias));
       return success();
     }
     return failure();
@@ -170,7 +179,8 @@ struct RaiseWithoutBias : OpRewritePattern<MulOp> {
     auto scaled = RaiseLayerNorm::matchScaled(op.getResult());
     if (!scaled)
       return failure();
-    rewriter.replaceOp(op, RaiseLayerNorm::build(rewriter, op.getLoc(), scaled->first, scaled->second, Value()));
+    rewriter.replaceOp(op,
+                       RaiseLayerNorm::build(rewriter, op.getLoc(), scaled->first, scaled->second, Value()));
     return success();
   }
 };

@@ -24,7 +24,8 @@ struct Scaled {
 };
 Scaled stripScale(mlir::Value value);
 
-/// The operand of a broadcast that only adds leading dimensions or repeats dimensions in place; `value` otherwise.
+/// The operand of a broadcast that only adds leading dimensions or repeats dimensions in place; `value`
+/// otherwise.
 mlir::Value stripBroadcast(mlir::Value value);
 
 /// True where two numbers agree as closely as float32 literals of the same constant do.

@@ -23,8 +23,9 @@ LogicalResult inferElementwise(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (shapeOf(operand) != shape)
-      return op->emitOpError() << "operand 0 has shape " << formatShape(shape) << " and operand " << index << " has shape "
-                               << formatShape(shapeOf(operand)) << " once the batch is bound";
+      return op->emitOpError() << "operand 0 has shape " << formatShape(shape) << " and operand " << index
+                               << " has shape " << formatShape(shapeOf(operand))
+                               << " once the batch is bound";
   for (unsigned index = 0; index < op->getNumResults(); ++index)
     setShape(op, shape, index);
   return success();
@@ -53,8 +54,8 @@ LogicalResult inferReshape(ReshapeOp op) {
     rest = &size;
   }
   if (rest ? others == 0 || have % others != 0 : have != others)
-    return op.emitOpError() << "cannot give the " << have << " elements of shape " << formatShape(shapeOf(op.getOperand()))
-                            << " the shape " << formatShape(shape);
+    return op.emitOpError() << "cannot give the " << have << " elements of shape "
+                            << formatShape(shapeOf(op.getOperand())) << " the shape " << formatShape(shape);
   if (rest)
     *rest = have / others;
   setShape(op, shape);
@@ -67,7 +68,8 @@ LogicalResult inferSlice(SliceOp op) {
     if (!ShapedType::isDynamic(size))
       continue;
     if (op.getStarts()[axis] != 0 || op.getStrides()[axis] != 1)
-      return op.emitOpError() << "has an unknown size at dimension " << axis << ", which it does not keep whole";
+      return op.emitOpError() << "has an unknown size at dimension " << axis
+                              << ", which it does not keep whole";
     size = shapeOf(op.getOperand())[axis];
   }
   setShape(op, shape);
@@ -77,7 +79,8 @@ LogicalResult inferSlice(SliceOp op) {
 LogicalResult inferPad(PadOp op) {
   SmallVector<int64_t> shape;
   for (auto [axis, size] : llvm::enumerate(shapeOf(op.getOperand())))
-    shape.push_back(op.getLow()[axis] + size + std::max<int64_t>(size - 1, 0) * op.getInterior()[axis] + op.getHigh()[axis]);
+    shape.push_back(op.getLow()[axis] + size + std::max<int64_t>(size - 1, 0) * op.getInterior()[axis] +
+                    op.getHigh()[axis]);
   setShape(op, shape);
   return success();
 }
@@ -140,7 +143,8 @@ LogicalResult zero::inferResultTypes(Operation *op) {
           .Case<PadOp>(inferPad)
           .Case<ConcatOp>(inferConcat)
           .Case<GatherOp>([](GatherOp gather) {
-            setShape(gather, gatherShape(shapeOf(gather.getData()), shapeOf(gather.getIndices()), gather.getAxis()));
+            setShape(gather,
+                     gatherShape(shapeOf(gather.getData()), shapeOf(gather.getIndices()), gather.getAxis()));
             return success();
           })
           .Case<GatherNDOp>(inferGatherND)
@@ -157,12 +161,14 @@ LogicalResult zero::inferResultTypes(Operation *op) {
             return success();
           })
           .Default([](Operation *other) {
-            return other->hasTrait<ElementwiseOp>() && other->getNumOperands() ? inferElementwise(other) : success();
+            return other->hasTrait<ElementwiseOp>() && other->getNumOperands() ? inferElementwise(other)
+                                                                               : success();
           });
   if (failed(inferred))
     return failure();
   for (Value result : op->getResults())
     if (auto type = dyn_cast<RankedTensorType>(result.getType()); type && !type.hasStaticShape())
-      return op->emitOpError() << "result has type " << type << ", whose unknown sizes its operands do not say";
+      return op->emitOpError() << "result has type " << type
+                               << ", whose unknown sizes its operands do not say";
   return success();
 }

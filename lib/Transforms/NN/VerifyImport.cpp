@@ -1,8 +1,8 @@
 //===- VerifyImport.cpp - nn-verify-import --------------------------------===//
 //
-// The contract of phase import, changed by nothing: @forward takes inputs, labels, parameters and frozen weights with
-// static shapes, holds no op of symbolic shapes, and returns what its one loss gives.
-// Test: test/Transforms/NN/verify-import.mlir
+// The contract of phase import, changed by nothing: @forward takes inputs, labels, parameters and frozen
+// weights with static shapes, holds no op of symbolic shapes, and returns what its one loss gives. Test:
+// test/Transforms/NN/verify-import.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Transforms/NN/Passes.h"
@@ -56,21 +56,22 @@ private:
                                             << "', which is not of phase import";
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (!type || !type.hasStaticShape())
-        return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has type " << argument.getType()
-                                            << "; nn-bind-batch should have made it static";
+        return emitError(argument.getLoc())
+               << kind << " '" << role.getName() << "' has type " << argument.getType()
+               << "; nn-bind-batch should have made it static";
       auto [entry, isNew] = seen[isWeight].try_emplace(role.getName(), index);
       if (!isNew) {
         InFlightDiagnostic error = emitError(argument.getLoc())
-                                   << kind << " '" << role.getName() << "' is argument " << index << " and argument "
-                                   << entry->second;
+                                   << kind << " '" << role.getName() << "' is argument " << index
+                                   << " and argument " << entry->second;
         error.attachNote(forward.getArgument(entry->second).getLoc()) << "the first is here";
         return error;
       }
       if (isWeight && !forward.getArgAttr(index, kDataAttrName))
         return emitError(argument.getLoc()) << kind << " '" << role.getName() << "' has no nn.data";
       if (role.getKind() == RoleKind::Parameter && !isa<FloatType>(type.getElementType()))
-        return emitError(argument.getLoc()) << "parameter '" << role.getName() << "' has type " << type
-                                            << "; only floats are trained";
+        return emitError(argument.getLoc())
+               << "parameter '" << role.getName() << "' has type " << type << "; only floats are trained";
       trains |= role.getKind() == RoleKind::Parameter;
     }
     if (!trains)
@@ -86,7 +87,8 @@ private:
         return op.emitOpError("computes with shapes; nn-bind-batch should have removed it");
       for (Value result : op.getResults())
         if (auto type = dyn_cast<RankedTensorType>(result.getType()); type && !type.hasStaticShape())
-          return op.emitOpError() << "has a result of type " << type << "; nn-bind-batch should have made it static";
+          return op.emitOpError() << "has a result of type " << type
+                                  << "; nn-bind-batch should have made it static";
     }
     return success();
   }
@@ -95,19 +97,22 @@ private:
     RoleKind expected[] = {RoleKind::LossSum, RoleKind::LabelCount};
     Operation *terminator = forward.getBody().front().getTerminator();
     if (terminator->getNumOperands() != 2)
-      return forward.emitError() << "@forward returns " << terminator->getNumOperands() << " values, not the loss's 2";
+      return forward.emitError() << "@forward returns " << terminator->getNumOperands()
+                                 << " values, not the loss's 2";
     for (auto [index, kind] : llvm::enumerate(expected)) {
       auto role = forward.getResultAttrOfType<RoleAttr>(index, kRoleAttrName);
       if (!role || role.getKind() != kind)
-        return forward.emitError() << "result " << index << " of @forward must have role '" << stringifyRoleKind(kind) << "'";
+        return forward.emitError() << "result " << index << " of @forward must have role '"
+                                   << stringifyRoleKind(kind) << "'";
     }
     SmallVector<LossOpInterface> losses(forward.getBody().front().getOps<LossOpInterface>());
     if (losses.size() != 1)
       return forward.emitError() << "@forward has " << losses.size() << " losses, not 1";
     for (unsigned index : {0u, 1u})
       if (terminator->getOperand(index) != losses.front()->getResult(index)) {
-        InFlightDiagnostic error = terminator->emitError() << "result " << index << " of @forward is not result " << index
-                                                           << " of its loss";
+        InFlightDiagnostic error = terminator->emitError()
+                                   << "result " << index << " of @forward is not result " << index
+                                   << " of its loss";
         error.attachNote(losses.front().getLoc()) << "the loss is here";
         return error;
       }

@@ -259,3 +259,41 @@ func.func @transposed(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>) -> tensor<8x6xf3
   %1 = nn.matmul %x, %0 : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
   return %1 : tensor<8x6xf32>
 }
+
+// -----
+
+// Keys and values that are repeated for groups of query heads are read as groups.
+// CHECK-LABEL: func @grouped(
+// CHECK-DAG:     %[[K:.*]] = nn.transpose %arg1 [0, 2, 1, 3] : tensor<2x2x8x16xf32> to tensor<2x8x2x16xf32>
+// CHECK-DAG:     %[[V:.*]] = nn.reshape %arg2 : tensor<2x8x32xf32> to tensor<2x8x2x16xf32>
+// CHECK:         nn.attention %{{.*}}, %[[K]], %[[V]] scale 1.000000e+00 : tensor<2x8x6x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>
+func.func @grouped(%q: tensor<2x6x8x16xf32>, %k: tensor<2x2x8x16xf32>, %v: tensor<2x8x32xf32>) -> tensor<2x6x8x16xf32> {
+  %k0 = nn.reshape %k : tensor<2x2x8x16xf32> to tensor<2x2x1x8x16xf32>
+  %k1 = nn.broadcast %k0 dims [0, 1, 2, 3, 4] : tensor<2x2x1x8x16xf32> to tensor<2x2x3x8x16xf32>
+  %k2 = nn.reshape %k1 : tensor<2x2x3x8x16xf32> to tensor<2x6x8x16xf32>
+  %v0 = nn.reshape %v : tensor<2x8x32xf32> to tensor<2x8x2x16xf32>
+  %v1 = nn.transpose %v0 [0, 2, 1, 3] : tensor<2x8x2x16xf32> to tensor<2x2x8x16xf32>
+  %v2 = nn.reshape %v1 : tensor<2x2x8x16xf32> to tensor<2x2x1x8x16xf32>
+  %v3 = nn.broadcast %v2 dims [0, 1, 2, 3, 4] : tensor<2x2x1x8x16xf32> to tensor<2x2x3x8x16xf32>
+  %v4 = nn.reshape %v3 : tensor<2x2x3x8x16xf32> to tensor<2x6x8x16xf32>
+  %scores = nn.matmul %q, %k2 transpose_rhs : tensor<2x6x8x16xf32>, tensor<2x6x8x16xf32> -> tensor<2x6x8x8xf32>
+  %p = nn.softmax %scores axis 3 : tensor<2x6x8x8xf32>
+  %o = nn.matmul %p, %v4 : tensor<2x6x8x8xf32>, tensor<2x6x8x16xf32> -> tensor<2x6x8x16xf32>
+  return %o : tensor<2x6x8x16xf32>
+}
+
+// -----
+
+// A square is a product; a reshape that puts ones in is part of the broadcast.
+// CHECK-LABEL: func @simpler(
+// CHECK-NEXT:    %[[B:.*]] = nn.broadcast %arg1 dims [1] : tensor<4xf32> to tensor<8x4xf32>
+// CHECK-NEXT:    %[[P:.*]] = nn.mul %arg0, %arg0 : tensor<8x4xf32>
+// CHECK-NEXT:    nn.add %[[P]], %[[B]]
+func.func @simpler(%x: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = nn.reshape %b : tensor<4xf32> to tensor<1x4xf32>
+  %1 = nn.broadcast %0 dims [0, 1] : tensor<1x4xf32> to tensor<8x4xf32>
+  %two = nn.constant dense<2.0> : tensor<8x4xf32>
+  %2 = nn.pow %x, %two : tensor<8x4xf32>
+  %3 = nn.add %2, %1 : tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}

@@ -7,20 +7,56 @@ include "mlir/Pass/PassBase.td"
 
 def NNBindBatch : Pass<"nn-bind-batch", "::mlir::ModuleOp"> {
   let summary = "Gives every symbolic first dimension its size and infers all shapes.";
+  let description = [{
+    The first dimension of inputs and labels becomes `micro-batch`; one that is fixed to another size, and any other
+    unknown dimension of an argument, is an error. Types are inferred op by op in order; a shape operand is evaluated
+    by the reference interpreter from shapes and constants. Afterwards all types are static and `nn.shape_of`,
+    `nn.broadcast_to` and shape operands are gone.
+
+    Input:  `@forward(%x: tensor<?x64xf32>) { nn.broadcast_to %b shape (nn.shape_of %x) : tensor<64xf32> to tensor<?x64xf32> }`
+    Output: `@forward(%x: tensor<8x64xf32>) { nn.broadcast %b dims [1] : tensor<64xf32> to tensor<8x64xf32> }`
+    (* example: test/Transforms/NN/bind-batch.mlir *)
+  }];
   let options = [Option<"microBatch", "micro-batch", "int64_t", "1", "Samples of one micro-batch.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Evaluates what depends on no input; index patterns stay in closed form.";
+  let description = [{
+    A tensor whose elements are affine in their index becomes iotas and splats; comparisons of such tensors become
+    constants where they come out the same everywhere and stay comparisons of iotas elsewhere. Reading by positions
+    becomes a slice. Other ops without inputs are evaluated by the reference interpreter where the result has at most
+    `max-elements` elements and no more than what it is made of: constants never grow.
+
+    Input:  `nn.gather_nd` of positions by batch and row, compared with the same by batch and column
+    Output: `nn.compare le (nn.iota axis 3), (nn.iota axis 2)`
+    (* example: test/Transforms/NN/fold-constants.mlir *)
+  }];
   let options = [Option<"maxElements", "max-elements", "int64_t", "65536", "Largest constant that may be made.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNRaiseComposites : Pass<"nn-raise-composites", "::mlir::ModuleOp"> {
   let summary = "Recognises spelled-out attention, GELU and norms.";
+  let description = [{
+    Attention's transposes, scales, causal or added mask and guard against rows of NaN become operands and attributes of
+    `nn.attention`; the guard goes only where every row is proved to have an entry, a mask only where its gradient is
+    not needed. Repeated keys and values become groups. What does not match stays as it is.
+
+    Input:  `nn.matmul (nn.softmax (nn.add (nn.matmul %q, %k), %mask) axis 3), %v`
+    Output: `nn.attention %q, %k, %v scale 0.25 causal`
+    (* example: test/Transforms/NN/raise-composites.mlir *)
+  }];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNVerifyImport : Pass<"nn-verify-import", "::mlir::ModuleOp"> {
   let summary = "The contract of phase import: static shapes, one loss, roles on all arguments.";
+  let description = [{
+    Changes nothing. Each error names what is wrong and, where a pass should have prevented it, the pass.
+
+    Input:  any module
+    Output: the same, or an error
+    (* example: test/Transforms/NN/verify-import.mlir *)
+  }];
 }
 def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @micro: loss and the gradient of each parameter, of one micro-batch.";
