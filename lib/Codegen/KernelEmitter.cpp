@@ -230,6 +230,39 @@ Value KernelEmitter::emitIota(nn::IotaOp op, Chunk *chunk) {
   return isFloat ? Value(arith::SIToFPOp::create(builder, loc, lanes.typeOf(element), result)) : result;
 }
 
+/// The iota that `value` repeats or reshapes, or null.
+static nn::IotaOp findIota(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isa<nn::BroadcastOp, nn::ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<nn::IotaOp>(op);
+}
+
+/// An index of the innermost dimension beside a scalar: masks and labels. Both fit 32 bits once the scalar is cut to one beyond the
+/// indices, which changes no comparison with them.
+Value KernelEmitter::emitCompare(nn::CompareOp op, Chunk &chunk) {
+  SmallVector<Value> operands;
+  for (auto [value, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+    nn::IotaOp iota = findIota(value);
+    if (!iota || !shape.variesInside(value) || shape.variesInside(other) || !elementOf(value).isSignlessInteger(64))
+      continue;
+    RankedTensorType type = iota.getResult().getType();
+    IndexMap digits = shape.getAxisDigits(iota.getResult(), iota.getAxis());
+    int64_t size = type.getDimSize(iota.getAxis());
+    if (digits != IndexMap{{1, shape.inner}} || size > std::numeric_limits<int32_t>::max())
+      continue;
+    Value low = arith::MaxSIOp::create(builder, loc, getScalar(other), index(-1));
+    Value cut = arith::MinSIOp::create(builder, loc, low, index(size));
+    auto narrow = [&](Value scalar) -> Value { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), scalar); };
+    Value indices = vectors().count(narrow(chunk.position), builder.getI32Type()), scalar = vectors().broadcast(narrow(cut));
+    operands = value == op.getLhs() ? SmallVector<Value>{indices, scalar} : SmallVector<Value>{scalar, indices};
+    return emitElementwise(vectors(), op, operands);
+  }
+  for (Value operand : op.getOperands())
+    operands.push_back(getVector(operand, chunk));
+  return emitElementwise(vectors(), op, operands);
+}
+
 Value KernelEmitter::getVector(Value value, Chunk &chunk) {
   if (Value vector = chunk.vectors.lookup(value))
     return vector;
@@ -248,6 +281,8 @@ Value KernelEmitter::getVector(Value value, Chunk &chunk) {
     vector = emitIota(iota, &chunk);
   } else if (isa<nn::BroadcastOp, nn::ReshapeOp, nn::ReduceOp>(op)) {
     vector = getVector(op->getOperand(0), chunk);
+  } else if (auto compare = dyn_cast<nn::CompareOp>(op)) {
+    vector = emitCompare(compare, chunk);
   } else {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())

@@ -55,6 +55,7 @@ private:
   static mlir::Type elementOf(mlir::Value value);
   mlir::Value getScalar(mlir::Value value);
   mlir::Value getVector(mlir::Value value, Chunk &chunk);
+  mlir::Value emitCompare(nn::CompareOp op, Chunk &chunk);
   mlir::Value emitIota(nn::IotaOp op, Chunk *chunk);
   void emitUniformScalars();
   void emitRowScalars(int level);

@@ -26,27 +26,24 @@ static std::pair<double, double> splitFloat(double value) {
   return {high, value - high};
 }
 
-// x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^n e^r. n is read off the bits of x / ln 2 + 1.5 x 2^23; 2^n is applied as two
-// factors, so that results below the smallest normal number are rounded once.
+// x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^(n - 1) (2 e^r), which overflows only where the result does. n stands in the low bits of
+// x / ln 2 + 1.5 x 2^23. Results below 2^-125 are 0.
 Value emitExp(Lanes l, Value x) {
-  Value low = l.constant(l.f32(), -104.0), high = l.constant(l.f32(), 89.0);
+  Value low = l.constant(l.f32(), -87.3), high = l.constant(l.f32(), 89.0), two = l.constant(l.f32(), 2.0);
   x = l.select(l.compare(Float::OLT, x, low), low, x);
   x = l.select(l.compare(Float::OGT, x, high), high, x);
   Value magic = l.constant(l.f32(), 12582912.0);
   Value shifted = l.fma(x, l.constant(l.f32(), std::numbers::log2e), magic);
   Value n = l.sub(shifted, magic);
-  Value exponent = l.sub(l.bitcast(shifted, l.i32()), l.bitcast(magic, l.i32()));
   auto [ln2, ln2Rest] = splitFloat(std::numbers::ln2);
   Value r = l.fma(n, l.constant(l.f32(), -ln2), x);
   r = l.fma(n, l.constant(l.f32(), -ln2Rest), r);
   Value p = l.polynomial(r, {0.4999999403953552, 0.1666651964187622, 0.04166840761899948, 0.008368922397494316,
                              0.0013814171543344855});
-  p = l.add(l.fma(p, l.mul(r, r), r), l.constant(l.f32(), 1.0));
-  auto powerOfTwo = [&](Value n) {
-    return l.bitcast(l.shiftLeft(l.add(n, l.integer(l.i32(), 127)), 23), l.f32());
-  };
-  Value half = l.shiftRight(exponent, 1);
-  return l.mul(l.mul(p, powerOfTwo(half)), powerOfTwo(l.sub(exponent, half)));
+  p = l.fma(l.fma(p, l.mul(r, r), r), two, two);
+  // The shift drops the bits of 1.5 x 2^23.
+  Value exponent = l.add(l.shiftLeft(l.bitcast(shifted, l.i32()), 23), l.integer(l.i32(), 126 << 23));
+  return l.mul(p, l.bitcast(exponent, l.f32()));
 }
 
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)); log(m) = g - g^2/2 + g^3 p(g), g = m - 1.
