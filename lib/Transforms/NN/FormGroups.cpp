@@ -12,8 +12,9 @@
 //
 // Elementwise ops and reductions are the members of clusters; each starts as a cluster of its own. A cluster joins that
 // of a producer, then one that reads the same tensor, where one iteration space fits both (KernelShape.h) and no path leads
-// from one out and back into the other. Broadcasts, iotas and constants are copied into every group that reads them;
-// reshapes are where they stand between copied ops or members, else they stay outside, where they cost nothing.
+// from one out and back into the other. Broadcasts, iotas and constants are copied into every group that reads them, and cheap
+// elementwise ops into all groups that read them where that needs no further tensor of their size: it saves writing and
+// reading theirs. Reshapes are inside where they stand on something inside, else they stay outside, where they cost nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Analysis/KernelShape.h"
@@ -33,6 +34,8 @@ namespace {
 
 /// Most pointers of one kernel, and ops of one group: beyond them compile time grows and registers spill.
 constexpr unsigned kMaxPointers = 24, kMaxOps = 192;
+/// Most ops that are computed once more in another group to save a tensor.
+constexpr size_t kMaxCopies = 8;
 
 int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
@@ -90,7 +93,7 @@ bool isLight(Operation *op) {
 
 struct Cluster {
   SmallVector<Operation *> members;  // in the order of the block
-  bool reduces = false;
+  SmallVector<Operation *> copies;   // members of other clusters that are computed here once more
 };
 
 class GroupFormer {
@@ -105,6 +108,7 @@ public:
       return failure();
     joinProducers();
     joinReaders();
+    copyCheapProducers();
     buildGroups();
     return success();
   }
@@ -138,7 +142,6 @@ private:
         return op.emitOpError("cannot be computed by a generated kernel: ") << why;
       Cluster &cluster = clusters[&op];
       cluster.members.push_back(&op);
-      cluster.reduces = isa<nn::ReduceOp>(op);
       leader[&op] = &op;
     }
     return success();
@@ -186,13 +189,18 @@ private:
     }
   }
 
-  /// The member results that an op outside reads, in the order of the block.
+  /// The member results that an op outside reads, in the order of the block. Copies of an op read its operands too.
   SmallVector<Value> findResults(ArrayRef<Operation *> members) {
     DenseSet<Operation *> inside(members.begin(), members.end());
     SmallVector<Value> results;
     for (Operation *op : members) {
       bool escapes = false;
-      forEachReader(op, [&](Operation *reader) { escapes |= !inside.contains(reader); });
+      forEachReader(op, [&](Operation *reader) {
+        bool isCopied = copiedInto.contains({op, findLeader(reader)});
+        escapes |= !inside.contains(reader) && !isCopied;
+        for (Operation *cluster : copyHolders.lookup(reader))
+          escapes |= !inside.contains(cluster) && !copiedInto.contains({op, cluster});
+      });
       if (escapes)
         llvm::append_range(results, op->getResults());
     }
@@ -240,8 +248,10 @@ private:
   }
 
   /// Whether one kernel for the members is possible and does no work twice that costs.
-  bool fitsOneKernel(ArrayRef<Operation *> members) {
-    SmallVector<Operation *> ops = close(members);
+  bool fitsOneKernel(ArrayRef<Operation *> members, ArrayRef<Operation *> copies = {}) {
+    SmallVector<Operation *> computed(members);
+    llvm::append_range(computed, copies);
+    SmallVector<Operation *> ops = close(computed);
     SmallVector<Value> results = findResults(members);
     if (ops.size() > kMaxOps || findOperands(ops).size() + results.size() > kMaxPointers)
       return false;
@@ -249,7 +259,7 @@ private:
     if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
       return false;
     bool column = shape->kind == KernelShape::Kind::Column;
-    for (Operation *op : members) {
+    for (Operation *op : computed) {
       for (Value result : op->getResults()) {
         bool repeated = shape->variesInside(result) && countElements(result) < shape->getPoints();
         if (column)
@@ -278,7 +288,6 @@ private:
     if (!fitsOneKernel(members) || hasPathOutside(a, b) || hasPathOutside(b, a))
       return false;
     clusters[b].members = std::move(members);
-    clusters[b].reduces |= clusters[a].reduces;
     clusters.erase(a);
     leader[a] = b;
     return true;
@@ -330,19 +339,100 @@ private:
         joinReadersOf(result);
   }
 
+  // ---- Copying -----------------------------------------------------------------------------------------------------
+
+  /// Finds what has to be computed in `reader` for it to need `op`'s result no more: `op` and cheap ops of the same cluster. Fails
+  /// where that costs another tensor of the size, reads a parameter again or makes its cluster write more.
+  bool collectCopies(Operation *op, Operation *reader, llvm::SetVector<Operation *> &copies) {
+    Operation *own = findLeader(op);
+    Cluster &target = clusters[reader];
+    SmallVector<Operation *> computed(target.members);
+    llvm::append_range(computed, target.copies);
+    SmallVector<Value> present = findOperands(close(computed)), written = findResults(clusters[own].members);
+    int64_t size = countElements(op->getResult(0));
+    auto isBig = [&](Value value) { return 8 * countElements(value) > size; };
+    llvm::SetVector<Value> further;
+    SmallVector<Operation *> work = {op};
+    while (!work.empty()) {
+      Operation *next = work.pop_back_val();
+      if (!copies.insert(next))
+        continue;
+      if (copies.size() > kMaxCopies)
+        return false;
+      SmallVector<Value> operands(next->getOperands());
+      while (!operands.empty()) {
+        Value operand = operands.pop_back_val();
+        Operation *producer = operand.getDefiningOp();
+        if (producer && isLightHere(producer)) {
+          llvm::append_range(operands, producer->getOperands());
+          continue;
+        }
+        if (llvm::is_contained(present, operand))
+          continue;
+        bool isInside = producer && findLeader(producer) == own;
+        bool isWritten = !isInside || llvm::is_contained(written, operand);
+        if (!isWritten && isCheap(producer)) {
+          work.push_back(producer);
+          continue;
+        }
+        if (parameterValues.contains(operand) || (!isWritten && isBig(operand)))
+          return false;
+        if (isBig(operand))
+          further.insert(operand);
+      }
+    }
+    return further.size() <= 1;
+  }
+
+  /// Copies cheap ops to where they are read, if thereby nothing reads them from memory.
+  void copyCheapProducers() {
+    for (Operation &op : llvm::reverse(block)) {
+      Operation *own = findLeader(&op);
+      if (!own || !isCheap(&op) || !llvm::is_contained(findResults(clusters[own].members), op.getResult(0)))
+        continue;
+      llvm::SetVector<Operation *> readers;
+      bool everyReaderFits = true;
+      forEachReader(&op, [&](Operation *reader) {
+        SmallVector<Operation *> nodes = copyHolders.lookup(reader);
+        nodes.push_back(findLeader(reader));
+        for (Operation *node : nodes) {
+          everyReaderFits &= node != nullptr;
+          if (node && node != own && !copiedInto.contains({&op, node}))
+            readers.insert(node);
+        }
+      });
+      SmallVector<llvm::SetVector<Operation *>> copies(readers.size());
+      for (size_t i = 0; i < readers.size() && everyReaderFits; ++i) {
+        everyReaderFits = collectCopies(&op, readers[i], copies[i]);
+        SmallVector<Operation *> all(clusters[readers[i]].copies);
+        llvm::append_range(all, copies[i]);
+        everyReaderFits = everyReaderFits && fitsOneKernel(clusters[readers[i]].members, all);
+      }
+      if (!everyReaderFits)
+        continue;
+      for (auto [reader, ops] : llvm::zip_equal(readers, copies))
+        for (Operation *copy : ops)
+          if (copiedInto.insert({copy, reader}).second) {
+            clusters[reader].copies.push_back(copy);
+            copyHolders[copy].push_back(reader);
+          }
+    }
+  }
+
   // ---- Building ----------------------------------------------------------------------------------------------------
 
   void buildGroups() {
     // In the order of their last members, so that what is made does not depend on hashing.
     SmallVector<Cluster> all;
     for (auto &[op, cluster] : clusters)
-      all.push_back(cluster);
+      if (!findResults(cluster.members).empty())
+        all.push_back(cluster);
     // Light ops that something outside reads.
     for (Operation &op : block) {
       bool made = isLightHere(&op) && !isa<nn::ReshapeOp>(op) &&
                   !(isa<nn::ConstantOp>(op) && countElements(op.getResult(0)) <= 1);
       if (made && llvm::any_of(op.getUsers(), [&](Operation *user) { return isReadOutside(user); }))
-        all.push_back({{&op}, false});
+        all.push_back({{&op}, {}});
     }
     llvm::sort(all, [&](const Cluster &a, const Cluster &b) { return order.at(a.members.back()) < order.at(b.members.back()); });
     struct Replacement {
@@ -351,7 +441,7 @@ private:
     };
     SmallVector<Replacement> replacements;
     for (const Cluster &cluster : all)
-      replacements.push_back({buildGroup(cluster.members), resultsOf(cluster)});
+      replacements.push_back({buildGroup(cluster), resultsOf(cluster)});
     for (Replacement &replacement : replacements)
       for (auto [old, result] : llvm::zip_equal(replacement.results, replacement.group.getResults()))
         old.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner() != old.getDefiningOp(); });
@@ -374,9 +464,12 @@ private:
     return findResults(cluster.members);
   }
 
-  nn::GroupOp buildGroup(ArrayRef<Operation *> members) {
-    SmallVector<Operation *> ops = close(members);
-    SmallVector<Value> operands = findOperands(ops), results = resultsOf({SmallVector<Operation *>(members), false});
+  nn::GroupOp buildGroup(const Cluster &cluster) {
+    ArrayRef<Operation *> members = cluster.members;
+    SmallVector<Operation *> computed(members);
+    llvm::append_range(computed, cluster.copies);
+    SmallVector<Operation *> ops = close(computed);
+    SmallVector<Value> operands = findOperands(ops), results = resultsOf(cluster);
     SmallVector<Location> locations;
     for (Operation *op : members)
       if (!llvm::is_contained(locations, op->getLoc()))
@@ -413,6 +506,8 @@ private:
   DenseSet<Value> parameterValues;
   llvm::MapVector<Operation *, Cluster> clusters;
   DenseMap<Operation *, Operation *> leader;
+  DenseSet<std::pair<Operation *, Operation *>> copiedInto;            // op, leader of the cluster
+  DenseMap<Operation *, SmallVector<Operation *>> copyHolders;         // leaders of the clusters that hold a copy
 };
 
 class NNFormGroups : public impl::NNFormGroupsBase<NNFormGroups> {
