@@ -18,7 +18,7 @@ std::optional<SmallVector<IndexMap>> splitByShape(ArrayRef<IndexDigit> map, Arra
   SmallVector<IndexMap> dims(shape.size());
   SmallVector<IndexDigit> rest(map);
   for (size_t dim = shape.size(); dim-- > 0;) {
-    SmallVector<IndexDigit> digits;  // innermost first
+    SmallVector<IndexDigit> digits; // innermost first
     for (int64_t need = shape[dim]; need > 1;) {
       if (rest.empty())
         return std::nullopt;

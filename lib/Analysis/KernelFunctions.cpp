@@ -1,8 +1,8 @@
 //===- KernelFunctions.cpp - What may become a generated kernel -----------===//
 #include "IndexMap.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -23,10 +23,11 @@ bool isSupportedElement(Type type) {
 
 /// Ops that the generator writes out; the rest of the elementwise ops are composites.
 bool isPrimitiveElementwise(Operation *op) {
-  return isa<nn::NegOp, nn::AbsOp, nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp, nn::TanhOp, nn::SigmoidOp,
-             nn::ErfOp, nn::SinOp, nn::CosOp, nn::ReluOp, nn::SignOp, nn::FloorOp, nn::CeilOp, nn::RoundOp, nn::NotOp, nn::AddOp,
-             nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp, nn::PowOp, nn::RemOp, nn::AndOp, nn::OrOp, nn::XorOp,
-             nn::CompareOp, nn::SelectOp, nn::CastOp>(op);
+  return isa<nn::NegOp, nn::AbsOp, nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp,
+             nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp, nn::ReluOp, nn::SignOp, nn::FloorOp,
+             nn::CeilOp, nn::RoundOp, nn::NotOp, nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp,
+             nn::MinOp, nn::PowOp, nn::RemOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::CompareOp, nn::SelectOp,
+             nn::CastOp>(op);
 }
 
 bool hasFloat32FormOnly(Operation *op) {
@@ -63,15 +64,18 @@ bool isCodegenSupported(Operation *op, std::string *why) {
     if (!tensor || !tensor.hasStaticShape())
       return refuse(why, name + ": type " + describe(type) + " has no static shape");
     if (!isSupportedElement(tensor.getElementType()))
-      return refuse(why, name + ": no generated code for elements of type " + describe(tensor.getElementType()));
+      return refuse(why,
+                    name + ": no generated code for elements of type " + describe(tensor.getElementType()));
     if (hasFloat32FormOnly(op) && !tensor.getElementType().isF32())
-      return refuse(why, name + ": generated code for f32 only, not for " + describe(tensor.getElementType()));
+      return refuse(why,
+                    name + ": generated code for f32 only, not for " + describe(tensor.getElementType()));
   }
   if (auto constant = dyn_cast<nn::ConstantOp>(op))
     return constant.getValue().isSplat() || refuse(why, name + ": only a splat may be inside a kernel");
   if (isa<nn::BroadcastOp, nn::ReshapeOp, nn::IotaOp, nn::ReduceOp>(op) || isPrimitiveElementwise(op))
     return true;
-  if (isa<nn::DecomposableOpInterface>(op) && (op->hasTrait<nn::ElementwiseOp>() || isa<nn::AdamOp, nn::SgdOp>(op)))
+  if (isa<nn::DecomposableOpInterface>(op) &&
+      (op->hasTrait<nn::ElementwiseOp>() || isa<nn::AdamOp, nn::SgdOp>(op)))
     return true;
   return refuse(why, name + ": is not elementwise, a broadcast or a reduction");
 }
@@ -104,7 +108,9 @@ FailureOr<OwningOpRef<func::FuncOp>> flattenKernel(func::FuncOp function, std::s
   return flat;
 }
 
-bool isCodegenSupported(nn::GroupOp group, std::string *why) { return isBlockSupported(group.getBody().front(), why); }
+bool isCodegenSupported(nn::GroupOp group, std::string *why) {
+  return isBlockSupported(group.getBody().front(), why);
+}
 
 bool isCodegenSupported(func::FuncOp function, std::string *why) {
   FailureOr<OwningOpRef<func::FuncOp>> flat = flattenKernel(function, why);
@@ -129,15 +135,18 @@ bool canComputeInPlace(func::FuncOp function, unsigned operandIndex, unsigned re
     return false;
   Value operand = block.getArgument(operandIndex);
   Value result = block.getTerminator()->getOperand(resultIndex);
-  auto operandType = cast<RankedTensorType>(operand.getType()), resultType = cast<RankedTensorType>(result.getType());
+  auto operandType = cast<RankedTensorType>(operand.getType()),
+       resultType = cast<RankedTensorType>(result.getType());
   auto bytes = [](RankedTensorType type) { return llvm::divideCeil(type.getElementTypeBitWidth(), 8); };
-  if (bytes(operandType) != bytes(resultType) || operandType.getNumElements() != resultType.getNumElements() ||
+  if (bytes(operandType) != bytes(resultType) ||
+      operandType.getNumElements() != resultType.getNumElements() ||
       shape->getMap(operand) != shape->getMap(result))
     return false;
   if (shape->kind == KernelShape::Kind::Elementwise)
     return true;
-  // A row kernel walks its row once per level and writes a result in the pass of the result's level; a column kernel
-  // writes whole results in its only pass over the rows, and sums at the end of a tile that others may still read.
+  // A row kernel walks its row once per level and writes a result in the pass of the result's level; a column
+  // kernel writes whole results in its only pass over the rows, and sums at the end of a tile that others may
+  // still read.
   if (shape->kind == KernelShape::Kind::Column && shape->levels.lookup(result) > 0)
     return false;
   if (!shape->variesInside(operand))

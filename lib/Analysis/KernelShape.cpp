@@ -1,13 +1,15 @@
 //===- KernelShape.cpp - The iteration space of a fused kernel ------------===//
 //
-// Values with the most elements have all digits; elementwise ops and reshapes keep digits, a broadcast's operand has those of
-// the dimensions that it does not repeat, a reduction's result those of the axes that stay. These rules run to a fixed
-// point; a value that would need two different maps, or gets none, does not fit.
+// Values with the most elements have all digits; elementwise ops and reshapes keep digits, a broadcast's
+// operand has those of the dimensions that it does not repeat, a reduction's result those of the axes that
+// stay. These rules run to a fixed point; a value that would need two different maps, or gets none, does not
+// fit.
 //
 //===----------------------------------------------------------------------===//
 #include "IndexMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -23,12 +25,14 @@ bool isSplatConstant(Value value) {
 
 class ShapeSolver {
 public:
-  ShapeSolver(ArrayRef<Operation *> ops, ValueRange results, std::string *why) : ops(ops), results(results), why(why) {}
+  ShapeSolver(ArrayRef<Operation *> ops, ValueRange results, std::string *why, OperandMaps *operandMaps)
+      : ops(ops), results(results), why(why), operandMaps(operandMaps) {}
 
   FailureOr<KernelShape> solve() {
     for (Operation *op : ops) {
       values.insert(op->operand_begin(), op->operand_end());
       values.insert(op->result_begin(), op->result_end());
+      inside.insert(op);
     }
     values.insert(results.begin(), results.end());
     for (Value value : values) {
@@ -123,6 +127,10 @@ private:
         if (size != 1)
           for (IndexDigit digit : (*dims)[dim])
             appendInner(kept, digit);
+      if (operandMaps && !inside.contains(broadcast.getOperand().getDefiningOp())) {
+        (*operandMaps)[&broadcast->getOpOperand(0)] = kept;
+        return success();
+      }
       return setMap(broadcast.getOperand(), kept, changed);
     }
     if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
@@ -157,6 +165,9 @@ private:
         if (failed(propagate(op, changed)))
           return failure();
     }
+    if (operandMaps)
+      for (auto &[use, map] : *operandMaps)
+        shape.maps.try_emplace(use->get(), map);
     return success();
   }
 
@@ -193,10 +204,13 @@ private:
         for (IndexDigit digit : map)
           for (int64_t border : {digit.stride, digit.stride * digit.size})
             if (border > 1)
-              shape.inner = std::min(shape.inner, border);
+              shape.inner = std::gcd(shape.inner, border);
       };
       for (auto &[value, map] : shape.maps)
         cutAt(map);
+      if (operandMaps)
+        for (auto &[use, map] : *operandMaps)
+          cutAt(map);
       // The index along an axis costs divisions unless the axis is a dimension of the kernel.
       for (Operation *op : ops)
         if (auto iota = dyn_cast<nn::IotaOp>(op))
@@ -228,26 +242,32 @@ private:
     }
   }
 
+  LogicalResult checkValue(Value value, const IndexMap &map) {
+    auto parts = splitAtStride(map, shape.inner);
+    IndexMap whole;
+    appendInner(whole, {1, shape.inner});
+    if (!parts || !(parts->second.empty() || parts->second == whole))
+      return fail(value, "covers a part of the innermost dimension");
+    if (shape.kind != KernelShape::Kind::Column)
+      return success();
+    auto outer = splitAtStride(parts->first, shape.inner * shape.reduced);
+    if (!outer)
+      return fail(value, "has dimensions that cross those of the kernel");
+    if (shape.levels.lookup(value) > 1)
+      return fail(value, "is a column reduction of a column reduction");
+    if (shape.levels.lookup(value) == 1 && !outer->second.empty())
+      return fail(value, "repeats a column reduction over the rows");
+    return success();
+  }
+
   LogicalResult checkValues() {
-    for (Value value : values) {
-      const IndexMap *map = find(value);
-      if (!map)
-        continue;
-      auto parts = splitAtStride(*map, shape.inner);
-      IndexMap whole;
-      appendInner(whole, {1, shape.inner});
-      if (!parts || !(parts->second.empty() || parts->second == whole))
-        return fail(value, "covers a part of the innermost dimension");
-      if (shape.kind != KernelShape::Kind::Column)
-        continue;
-      auto outer = splitAtStride(parts->first, shape.inner * shape.reduced);
-      if (!outer)
-        return fail(value, "has dimensions that cross those of the kernel");
-      if (shape.levels.lookup(value) > 1)
-        return fail(value, "is a column reduction of a column reduction");
-      if (shape.levels.lookup(value) == 1 && !outer->second.empty())
-        return fail(value, "repeats a column reduction over the rows");
-    }
+    for (Value value : values)
+      if (find(value) && failed(checkValue(value, *find(value))))
+        return failure();
+    if (operandMaps)
+      for (auto &[use, map] : *operandMaps)
+        if (failed(checkValue(use->get(), map)))
+          return failure();
     if (shape.kind == KernelShape::Kind::Column)
       for (Operation *op : ops)
         if (isa<nn::ReduceOp>(op) && !shape.variesInside(op->getOperand(0)))
@@ -260,7 +280,8 @@ private:
     for (Value result : results) {
       bool inside = shape.variesInside(result);
       auto parts = splitAtStride(shape.getMap(result), shape.inner * shape.reduced);
-      bool everyOuter = shape.outer == 1 || (parts && parts->first == IndexMap{{shape.inner * shape.reduced, shape.outer}});
+      bool everyOuter =
+          shape.outer == 1 || (parts && parts->first == IndexMap{{shape.inner * shape.reduced, shape.outer}});
       bool whole = points == 1 || shape.getMap(result) == ArrayRef<IndexDigit>(IndexMap{{1, points}});
       bool fits = everyOuter;
       if (shape.kind == KernelShape::Kind::Elementwise && shape.outer == 1)
@@ -276,7 +297,9 @@ private:
   ArrayRef<Operation *> ops;
   ValueRange results;
   std::string *why;
+  OperandMaps *operandMaps;
   llvm::SetVector<Value> values;
+  DenseSet<Operation *> inside;
   int64_t points = 1;
   KernelShape shape;
 };
@@ -312,8 +335,9 @@ int64_t KernelShape::getItems() const {
   llvm_unreachable("every kind is listed");
 }
 
-FailureOr<KernelShape> computeKernelShape(ArrayRef<Operation *> ops, ValueRange results, std::string *why) {
-  return ShapeSolver(ops, results, why).solve();
+FailureOr<KernelShape> computeKernelShape(ArrayRef<Operation *> ops, ValueRange results, std::string *why,
+                                          OperandMaps *operandMaps) {
+  return ShapeSolver(ops, results, why, operandMaps).solve();
 }
 
 } // namespace zero

@@ -16,7 +16,8 @@ static Status emitKernel(OpBuilder &builder, plan::KernelOp kernel) {
   std::string name = kernel.getSymName().str();
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(kernel, kernel.getBodyFunctionAttr());
   if (!function || function.isExternal())
-    return Status::programFailed("kernel " + name + ": there is no body function " + kernel.getBodyFunction().str());
+    return Status::programFailed("kernel " + name + ": there is no body function " +
+                                 kernel.getBodyFunction().str());
   std::string why;
   if (!isCodegenSupported(function, &why))
     return Status::programFailed("kernel " + name + ": " + why);
@@ -31,8 +32,9 @@ static Status emitKernel(OpBuilder &builder, plan::KernelOp kernel) {
 }
 
 static Expected<OwningOpRef<ModuleOp>> emitKernels(ModuleOp module) {
-  module.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                                   math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                    math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   OwningOpRef<ModuleOp> kernels(ModuleOp::create(module.getLoc()));
   OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
   for (auto kernel : module.getOps<plan::KernelOp>())

@@ -26,7 +26,8 @@ static bool isUnsigned(nn::ReduceOp op) {
   return element.isUnsignedInteger() || element.isInteger(1);
 }
 
-/// Runs `body` for the tiles [begin, end): in a loop for whole tiles, then for the last, shorter one if it is among them.
+/// Runs `body` for the tiles [begin, end): in a loop for whole tiles, then for the last, shorter one if it is
+/// among them.
 void KernelEmitter::forEachTile(Value begin, Value end, llvm::function_ref<void(Value, int64_t)> body) {
   int64_t wholeTiles = shape.inner / kCellElements, rest = shape.inner % kCellElements;
   if (wholeTiles) {
@@ -56,11 +57,14 @@ void KernelEmitter::emitColumns() {
   };
   auto min = [&](Value a, Value b) { return Value(arith::MinSIOp::create(builder, loc, a, b)); };
   auto max = [&](Value a, Value b) { return Value(arith::MaxSIOp::create(builder, loc, a, b)); };
-  scf::ForOp outerLoop = openLoop(divide(beginItem, tiles), divide(l.add(endItem, index(tiles - 1)), tiles), 1);
+  scf::ForOp outerLoop =
+      openLoop(divide(beginItem, tiles), divide(l.add(endItem, index(tiles - 1)), tiles), 1);
   Value outerIndex = outerLoop.getInductionVar(), firstItem = l.mul(outerIndex, index(tiles));
-  Value firstTile = max(l.sub(beginItem, firstItem), index(0)), lastTile = min(l.sub(endItem, firstItem), index(tiles));
+  Value firstTile = max(l.sub(beginItem, firstItem), index(0)),
+        lastTile = min(l.sub(endItem, firstItem), index(tiles));
   scf::ForOp blockLoop = openLoop(firstTile, lastTile, kTileBlock);
-  Value blockBegin = blockLoop.getInductionVar(), blockEnd = min(l.add(blockBegin, index(kTileBlock)), lastTile);
+  Value blockBegin = blockLoop.getInductionVar(),
+        blockEnd = min(l.add(blockBegin, index(kTileBlock)), lastTile);
 
   forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t) {
     Value position = l.mul(l.sub(tile, blockBegin), index(kCellElements));
@@ -71,7 +75,8 @@ void KernelEmitter::emitColumns() {
     }
   });
   scf::ForOp rowBlocks = openLoop(index(0), index(shape.reduced), kRowBlock);
-  Value firstRow = rowBlocks.getInductionVar(), lastRow = min(l.add(firstRow, index(kRowBlock)), index(shape.reduced));
+  Value firstRow = rowBlocks.getInductionVar(),
+        lastRow = min(l.add(firstRow, index(kRowBlock)), index(shape.reduced));
   forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t elements) {
     emitColumnTile(outerIndex, firstRow, lastRow, tile, l.sub(tile, blockBegin), elements);
   });
@@ -83,12 +88,12 @@ void KernelEmitter::emitColumns() {
   closeLoop(outerLoop);
 }
 
-void KernelEmitter::emitColumnTile(Value outerIndex, Value firstRow, Value lastRow, Value tile, Value scratchTile,
-                                   int64_t elements) {
+void KernelEmitter::emitColumnTile(Value outerIndex, Value firstRow, Value lastRow, Value tile,
+                                   Value scratchTile, int64_t elements) {
   Lanes l = scalars();
   Pass &pass = passes[0];
   size_t count = pass.reductions.size(), width = llvm::divideCeil(elements, kVectorElements);
-  SmallVector<Value> partial;  // vector-major
+  SmallVector<Value> partial; // vector-major
   for (size_t k = 0; k < width; ++k)
     for (nn::ReduceOp op : pass.reductions)
       partial.push_back(emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand())));
@@ -99,7 +104,8 @@ void KernelEmitter::emitColumnTile(Value outerIndex, Value firstRow, Value lastR
   Value start = l.mul(tile, index(kCellElements));
   for (size_t k = 0; k < width; ++k) {
     int64_t lanes = std::min<int64_t>(kVectorElements, elements - k * kVectorElements);
-    emitChunk(pass, {l.add(start, index(k * kVectorElements)), lanes, 0}, MutableArrayRef(partial).slice(k * count, count));
+    emitChunk(pass, {l.add(start, index(k * kVectorElements)), lanes, 0},
+              MutableArrayRef(partial).slice(k * count, count));
   }
   closeLoop(loop, partial);
   Value position = l.mul(scratchTile, index(kCellElements));
@@ -125,8 +131,8 @@ void KernelEmitter::emitColumnResults(Value outerIndex, Value tile, Value scratc
   for (int64_t k = 0; k < elements; k += kVectorElements) {
     Chunk chunk(l.add(start, index(k)), std::min(kVectorElements, elements - k), 1);
     for (auto [r, op] : llvm::enumerate(passes[0].reductions))
-      chunk.vectors[op.getResult()] =
-          load(totals[r], l.add(position, index(k)), elementOf(op.getOperand()), kVectorElements, kVectorElements);
+      chunk.vectors[op.getResult()] = load(totals[r], l.add(position, index(k)), elementOf(op.getOperand()),
+                                           kVectorElements, kVectorElements);
     emitChunk(passes[1], chunk, {});
   }
 }

@@ -40,38 +40,55 @@ static Value emitCast(Lanes l, Value x, Type from, Type to) {
     return x;
   OpBuilder &b = l.builder;
   if (to.isInteger(1))
-    return fromFloat ? l.compare(Float::UNE, x, l.constant(from, 0.0)) : l.compare(Int::ne, x, l.integer(from, 0));
+    return fromFloat ? l.compare(Float::UNE, x, l.constant(from, 0.0))
+                     : l.compare(Int::ne, x, l.integer(from, 0));
   if (fromFloat && toFloat)
-    return fromBits < toBits ? Value(arith::ExtFOp::create(b, l.loc, type, x)) : Value(arith::TruncFOp::create(b, l.loc, type, x));
+    return fromBits < toBits ? Value(arith::ExtFOp::create(b, l.loc, type, x))
+                             : Value(arith::TruncFOp::create(b, l.loc, type, x));
   if (fromFloat)
-    return isUnsignedElement(to) ? Value(arith::FPToUIOp::create(b, l.loc, type, x)) : Value(arith::FPToSIOp::create(b, l.loc, type, x));
+    return isUnsignedElement(to) ? Value(arith::FPToUIOp::create(b, l.loc, type, x))
+                                 : Value(arith::FPToSIOp::create(b, l.loc, type, x));
   if (toFloat)
-    return isUnsignedElement(from) ? Value(arith::UIToFPOp::create(b, l.loc, type, x)) : Value(arith::SIToFPOp::create(b, l.loc, type, x));
+    return isUnsignedElement(from) ? Value(arith::UIToFPOp::create(b, l.loc, type, x))
+                                   : Value(arith::SIToFPOp::create(b, l.loc, type, x));
   if (fromBits > toBits)
     return arith::TruncIOp::create(b, l.loc, type, x);
-  return isUnsignedElement(from) ? Value(arith::ExtUIOp::create(b, l.loc, type, x)) : Value(arith::ExtSIOp::create(b, l.loc, type, x));
+  return isUnsignedElement(from) ? Value(arith::ExtUIOp::create(b, l.loc, type, x))
+                                 : Value(arith::ExtSIOp::create(b, l.loc, type, x));
 }
 
 static Value emitCompare(Lanes l, nn::ComparePredicate predicate, Value x, Value y, Type element) {
   using P = nn::ComparePredicate;
   if (isa<FloatType>(element)) {
     switch (predicate) {
-    case P::eq: return l.compare(Float::OEQ, x, y);
-    case P::ne: return l.compare(Float::UNE, x, y);
-    case P::lt: return l.compare(Float::OLT, x, y);
-    case P::le: return l.compare(Float::OLE, x, y);
-    case P::gt: return l.compare(Float::OGT, x, y);
-    case P::ge: return l.compare(Float::OGE, x, y);
+    case P::eq:
+      return l.compare(Float::OEQ, x, y);
+    case P::ne:
+      return l.compare(Float::UNE, x, y);
+    case P::lt:
+      return l.compare(Float::OLT, x, y);
+    case P::le:
+      return l.compare(Float::OLE, x, y);
+    case P::gt:
+      return l.compare(Float::OGT, x, y);
+    case P::ge:
+      return l.compare(Float::OGE, x, y);
     }
   }
   bool isUnsigned = isUnsignedElement(element);
   switch (predicate) {
-  case P::eq: return l.compare(Int::eq, x, y);
-  case P::ne: return l.compare(Int::ne, x, y);
-  case P::lt: return l.compare(isUnsigned ? Int::ult : Int::slt, x, y);
-  case P::le: return l.compare(isUnsigned ? Int::ule : Int::sle, x, y);
-  case P::gt: return l.compare(isUnsigned ? Int::ugt : Int::sgt, x, y);
-  case P::ge: return l.compare(isUnsigned ? Int::uge : Int::sge, x, y);
+  case P::eq:
+    return l.compare(Int::eq, x, y);
+  case P::ne:
+    return l.compare(Int::ne, x, y);
+  case P::lt:
+    return l.compare(isUnsigned ? Int::ult : Int::slt, x, y);
+  case P::le:
+    return l.compare(isUnsigned ? Int::ule : Int::sle, x, y);
+  case P::gt:
+    return l.compare(isUnsigned ? Int::ugt : Int::sgt, x, y);
+  case P::ge:
+    return l.compare(isUnsigned ? Int::uge : Int::sge, x, y);
   }
   llvm_unreachable("every predicate is listed");
 }
@@ -113,7 +130,8 @@ static Value emitPowOp(Lanes l, nn::PowOp op, Value x, Value y) {
     source = source->getOperand(0).getDefiningOp();
   if (auto constant = dyn_cast_or_null<nn::ConstantOp>(source))
     if (constant.getValue().isSplat())
-      if (Value result = emitPowConstant(l, x, constant.getValue().getSplatValue<APFloat>().convertToDouble()))
+      if (Value result =
+              emitPowConstant(l, x, constant.getValue().getSplatValue<APFloat>().convertToDouble()))
         return result;
   return emitPow(l, x, y);
 }
@@ -123,10 +141,14 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
   Type resultElement = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
   bool isFloat = isa<FloatType>(element), isUnsigned = isUnsignedElement(element);
   Value x = operands[0], y = operands.size() > 1 ? operands[1] : Value();
-  auto number = [&](double value) { return isFloat ? l.constant(element, value) : l.integer(element, int64_t(value)); };
+  auto number = [&](double value) {
+    return isFloat ? l.constant(element, value) : l.integer(element, int64_t(value));
+  };
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](nn::NegOp) { return isFloat ? l.negFloat(x) : l.sub(number(0), x); })
-      .Case([&](nn::AbsOp) { return isFloat ? l.absFloat(x) : isUnsigned ? x : l.max(x, l.sub(number(0), x), false); })
+      .Case([&](nn::AbsOp) {
+        return isFloat ? l.absFloat(x) : isUnsigned ? x : l.max(x, l.sub(number(0), x), false);
+      })
       .Case([&](nn::ExpOp) { return emitExp(l, x); })
       .Case([&](nn::LogOp) { return emitLog(l, x); })
       .Case([&](nn::SqrtOp) { return l.sqrt(x); })
@@ -146,11 +168,15 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
       .Case([&](nn::AddOp) { return l.add(x, y); })
       .Case([&](nn::SubOp) { return l.sub(x, y); })
       .Case([&](nn::MulOp) { return l.mul(x, y); })
-      .Case([&](nn::DivOp) { return isFloat ? l.divFloat(x, y) : emitDivision(l, x, y, isUnsigned, /*remainder=*/false); })
+      .Case([&](nn::DivOp) {
+        return isFloat ? l.divFloat(x, y) : emitDivision(l, x, y, isUnsigned, /*remainder=*/false);
+      })
       .Case([&](nn::MaxOp) { return l.max(x, y, isUnsigned); })
       .Case([&](nn::MinOp) { return l.min(x, y, isUnsigned); })
       .Case([&](nn::PowOp pow) { return emitPowOp(l, pow, x, y); })
-      .Case([&](nn::RemOp) { return isFloat ? emitRemainder(l, x, y) : emitDivision(l, x, y, isUnsigned, /*remainder=*/true); })
+      .Case([&](nn::RemOp) {
+        return isFloat ? emitRemainder(l, x, y) : emitDivision(l, x, y, isUnsigned, /*remainder=*/true);
+      })
       .Case([&](nn::AndOp) { return l.both(x, y); })
       .Case([&](nn::OrOp) { return l.either(x, y); })
       .Case([&](nn::XorOp) { return arith::XOrIOp::create(l.builder, l.loc, x, y); })
@@ -162,10 +188,14 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
 
 Value emitCombine(Lanes l, nn::ReduceKind kind, Value a, Value b, bool isUnsigned) {
   switch (kind) {
-  case nn::ReduceKind::sum: return l.add(a, b);
-  case nn::ReduceKind::prod: return l.mul(a, b);
-  case nn::ReduceKind::max: return l.max(a, b, isUnsigned);
-  case nn::ReduceKind::min: return l.min(a, b, isUnsigned);
+  case nn::ReduceKind::sum:
+    return l.add(a, b);
+  case nn::ReduceKind::prod:
+    return l.mul(a, b);
+  case nn::ReduceKind::max:
+    return l.max(a, b, isUnsigned);
+  case nn::ReduceKind::min:
+    return l.min(a, b, isUnsigned);
   }
   llvm_unreachable("every kind is listed");
 }
@@ -178,12 +208,16 @@ Value emitNeutral(Lanes l, nn::ReduceKind kind, Type element) {
     return l.splat(IntegerAttr::get(l.builder.getIntegerType(bits), value), element);
   };
   switch (kind) {
-  case nn::ReduceKind::sum: return isFloat ? l.constant(element, 0.0) : l.integer(element, 0);
-  case nn::ReduceKind::prod: return isFloat ? l.constant(element, 1.0) : l.integer(element, 1);
+  case nn::ReduceKind::sum:
+    return isFloat ? l.constant(element, 0.0) : l.integer(element, 0);
+  case nn::ReduceKind::prod:
+    return isFloat ? l.constant(element, 1.0) : l.integer(element, 1);
   case nn::ReduceKind::max:
-    return isFloat ? l.constant(element, -infinity) : integer(isUnsigned ? APInt::getZero(bits) : APInt::getSignedMinValue(bits));
+    return isFloat ? l.constant(element, -infinity)
+                   : integer(isUnsigned ? APInt::getZero(bits) : APInt::getSignedMinValue(bits));
   case nn::ReduceKind::min:
-    return isFloat ? l.constant(element, infinity) : integer(isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits));
+    return isFloat ? l.constant(element, infinity)
+                   : integer(isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits));
   }
   llvm_unreachable("every kind is listed");
 }

@@ -24,7 +24,8 @@ void KernelEmitter::emit(StringRef name) {
   builder.setInsertionPoint(entry);
   beginItem = block->getArgument(1), endItem = block->getArgument(2);
   auto loadPointer = [&](int64_t i) -> Value {
-    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, block->getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, block->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
     return LLVM::LoadOp::create(builder, loc, pointer, slot);
   };
   int64_t slot = 0;
@@ -64,14 +65,16 @@ static Type storageOf(Type element, OpBuilder &builder) {
 }
 
 static Value addressOf(OpBuilder &builder, Location loc, Value pointer, Value offset, Type storage) {
-  return LLVM::GEPOp::create(builder, loc, pointer.getType(), storage, pointer, ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), storage, pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value KernelEmitter::load(Value pointer, Value offset, Type element, int64_t width, int64_t count) {
   Type storage = storageOf(element, builder);
   Type type = count == 1 ? storage : Type(VectorType::get({count}, storage));
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
-  Value value = LLVM::LoadOp::create(builder, loc, type, addressOf(builder, loc, pointer, offset, storage), bytes);
+  Value value =
+      LLVM::LoadOp::create(builder, loc, type, addressOf(builder, loc, pointer, offset, storage), bytes);
   if (count < width) {
     // The lanes beyond the row hold zeros.
     Lanes lanes(builder, loc, width);
@@ -146,7 +149,9 @@ Value KernelEmitter::getOffset(Value value, Value row) {
   return weight > 1 ? scalars().mul(offset, index(weight)) : offset;
 }
 
-Type KernelEmitter::elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+Type KernelEmitter::elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
 
 bool KernelEmitter::isTrivial(nn::ReduceOp op) {
   return op.getOperand().getType().getNumElements() == op.getResult().getType().getNumElements();
@@ -160,13 +165,15 @@ bool KernelEmitter::isUniform(Value value) const {
 
 Value KernelEmitter::getScalar(Value value) {
   if (auto constant = value.getDefiningOp<nn::ConstantOp>())
-    return scalars().splat(cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>(), elementOf(value));
+    return scalars().splat(cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>(),
+                           elementOf(value));
   Value scalar = known.lookup(value);
   assert(scalar && "a scalar is computed before it is read");
   return scalar;
 }
 
-/// The index along the iota's axis: digits outside the innermost dimension are the row's, those inside the position's.
+/// The index along the iota's axis: digits outside the innermost dimension are the row's, those inside the
+/// position's.
 Value KernelEmitter::emitIota(nn::IotaOp op, Chunk *chunk) {
   Lanes lanes = chunk ? vectors() : scalars();
   RankedTensorType type = op.getResult().getType();
@@ -214,8 +221,10 @@ Value KernelEmitter::emitIota(nn::IotaOp op, Chunk *chunk) {
   }
   bool isFloat = isa<FloatType>(element);
   // Indices fit 31 bits nearly always; then the conversion to float has an instruction.
-  bool narrow = isFloat ? type.getDimSize(op.getAxis()) <= std::numeric_limits<int32_t>::max() : element.getIntOrFloatBitWidth() < 64;
-  Type integer = isFloat ? (narrow ? builder.getI32Type() : i64) : Type(builder.getIntegerType(element.getIntOrFloatBitWidth()));
+  bool narrow = isFloat ? type.getDimSize(op.getAxis()) <= std::numeric_limits<int32_t>::max()
+                        : element.getIntOrFloatBitWidth() < 64;
+  Type integer = isFloat ? (narrow ? builder.getI32Type() : i64)
+                         : Type(builder.getIntegerType(element.getIntOrFloatBitWidth()));
   auto convert = [&](Value value, Lanes l) -> Value {
     return narrow ? Value(arith::TruncIOp::create(builder, loc, l.typeOf(integer), value)) : value;
   };
@@ -238,13 +247,14 @@ static nn::IotaOp findIota(Value value) {
   return dyn_cast_or_null<nn::IotaOp>(op);
 }
 
-/// An index of the innermost dimension beside a scalar: masks and labels. Both fit 32 bits once the scalar is cut to one beyond the
-/// indices, which changes no comparison with them.
+/// An index of the innermost dimension beside a scalar: masks and labels. Both fit 32 bits once the scalar is
+/// cut to one beyond the indices, which changes no comparison with them.
 Value KernelEmitter::emitCompare(nn::CompareOp op, Chunk &chunk) {
   SmallVector<Value> operands;
   for (auto [value, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
     nn::IotaOp iota = findIota(value);
-    if (!iota || !shape.variesInside(value) || shape.variesInside(other) || !elementOf(value).isSignlessInteger(64))
+    if (!iota || !shape.variesInside(value) || shape.variesInside(other) ||
+        !elementOf(value).isSignlessInteger(64))
       continue;
     RankedTensorType type = iota.getResult().getType();
     IndexMap digits = shape.getAxisDigits(iota.getResult(), iota.getAxis());
@@ -253,9 +263,13 @@ Value KernelEmitter::emitCompare(nn::CompareOp op, Chunk &chunk) {
       continue;
     Value low = arith::MaxSIOp::create(builder, loc, getScalar(other), index(-1));
     Value cut = arith::MinSIOp::create(builder, loc, low, index(size));
-    auto narrow = [&](Value scalar) -> Value { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), scalar); };
-    Value indices = vectors().count(narrow(chunk.position), builder.getI32Type()), scalar = vectors().broadcast(narrow(cut));
-    operands = value == op.getLhs() ? SmallVector<Value>{indices, scalar} : SmallVector<Value>{scalar, indices};
+    auto narrow = [&](Value scalar) -> Value {
+      return arith::TruncIOp::create(builder, loc, builder.getI32Type(), scalar);
+    };
+    Value indices = vectors().count(narrow(chunk.position), builder.getI32Type()),
+          scalar = vectors().broadcast(narrow(cut));
+    operands =
+        value == op.getLhs() ? SmallVector<Value>{indices, scalar} : SmallVector<Value>{scalar, indices};
     return emitElementwise(vectors(), op, operands);
   }
   for (Value operand : op.getOperands())
@@ -296,8 +310,8 @@ Value KernelEmitter::getVector(Value value, Chunk &chunk) {
 /// Computes a value that is a scalar from scalars; reductions are known by other ways.
 static bool isComputedHere(Operation *op) {
   auto reduce = dyn_cast<nn::ReduceOp>(op);
-  return !isa<nn::ConstantOp>(op) &&
-         !(reduce && reduce.getOperand().getType().getNumElements() != reduce.getResult().getType().getNumElements());
+  return !isa<nn::ConstantOp>(op) && !(reduce && reduce.getOperand().getType().getNumElements() !=
+                                                     reduce.getResult().getType().getNumElements());
 }
 
 void KernelEmitter::emitUniformScalars() {
@@ -314,8 +328,9 @@ void KernelEmitter::emitUniformScalars() {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(getScalar(operand));
-      result = isa<nn::BroadcastOp, nn::ReshapeOp, nn::ReduceOp>(op) ? operands.front()
-                                                                     : emitElementwise(scalars(), op, operands);
+      result = isa<nn::BroadcastOp, nn::ReshapeOp, nn::ReduceOp>(op)
+                   ? operands.front()
+                   : emitElementwise(scalars(), op, operands);
     }
     known[op->getResult(0)] = result;
   }
@@ -330,7 +345,8 @@ void KernelEmitter::emitRowScalars(int level) {
       if (shape.variesInside(argument))
         offsets[argument] = getOffset(argument, row);
       else
-        known[argument] = load(operandPointers.lookup(argument), getOffset(argument, row), elementOf(argument), 1, 1);
+        known[argument] =
+            load(operandPointers.lookup(argument), getOffset(argument, row), elementOf(argument), 1, 1);
     }
     for (Value result : results)
       if (shape.variesInside(result))
@@ -338,7 +354,8 @@ void KernelEmitter::emitRowScalars(int level) {
   }
   for (Operation *op : ops) {
     Value value = op->getResult(0);
-    if (shape.variesInside(value) || isUniform(value) || shape.levels.lookup(value) != level || !isComputedHere(op))
+    if (shape.variesInside(value) || isUniform(value) || shape.levels.lookup(value) != level ||
+        !isComputedHere(op))
       continue;
     if (auto iota = dyn_cast<nn::IotaOp>(op)) {
       known[value] = emitIota(iota, nullptr);
@@ -347,8 +364,9 @@ void KernelEmitter::emitRowScalars(int level) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(getScalar(operand));
-    known[value] = isa<nn::BroadcastOp, nn::ReshapeOp, nn::ReduceOp>(op) ? operands.front()
-                                                                         : emitElementwise(scalars(), op, operands);
+    known[value] = isa<nn::BroadcastOp, nn::ReshapeOp, nn::ReduceOp>(op)
+                       ? operands.front()
+                       : emitElementwise(scalars(), op, operands);
   }
 }
 

@@ -3,18 +3,19 @@
 #define ZERO_LIB_CODEGEN_KERNELEMITTER_H
 
 #include "Lanes.h"
-#include "zero/Analysis/KernelShape.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "zero/Analysis/KernelShape.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace zero {
 
-/// Writes one kernel as a function `name(pointers, begin, end)` of scf, arith, math, vector and llvm ops at the builder's
-/// insertion point. `flat` holds primitive ops only (flattenKernel).
+/// Writes one kernel as a function `name(pointers, begin, end)` of scf, arith, math, vector and llvm ops at
+/// the builder's insertion point. `flat` holds primitive ops only (flattenKernel).
 ///
-/// Values that do not change along the innermost dimension are scalars: those without digits are computed once, the others at
-/// the start of each row or after the pass that reduces them. The rest are vectors of 16 elements, computed where a
-/// pass over the row reads them. The last vector of a row may be shorter in memory, not in registers.
+/// Values that do not change along the innermost dimension are scalars: those without digits are computed
+/// once, the others at the start of each row or after the pass that reduces them. The rest are vectors of 16
+/// elements, computed where a pass over the row reads them. The last vector of a row may be shorter in
+/// memory, not in registers.
 class KernelEmitter {
 public:
   KernelEmitter(mlir::OpBuilder &builder, mlir::func::FuncOp flat, const KernelShape &shape);
@@ -24,9 +25,9 @@ private:
   /// One vector of the innermost dimension.
   struct Chunk {
     Chunk(mlir::Value position, int64_t count, int level) : position(position), count(count), level(level) {}
-    mlir::Value position;  ///< of its first element in the row
-    int64_t count;         ///< elements that memory has
-    int level;             ///< the pass: reductions of operands below this level are known
+    mlir::Value position; ///< of its first element in the row
+    int64_t count;        ///< elements that memory has
+    int level;            ///< the pass: reductions of operands below this level are known
     llvm::DenseMap<mlir::Value, mlir::Value> vectors;
   };
   /// What one pass over a row computes.
@@ -65,7 +66,8 @@ private:
   // Rows (RowKernel.cpp).
   void planPasses();
   void collectNeeded(mlir::Value value, llvm::SetVector<mlir::Value> &needed);
-  void markSaved(mlir::Value value, int level, llvm::DenseMap<mlir::Value, int> &firstPass, llvm::DenseSet<mlir::Value> &seen);
+  void markSaved(mlir::Value value, int level, llvm::DenseMap<mlir::Value, int> &firstPass,
+                 llvm::DenseSet<mlir::Value> &seen);
   void emitFlat();
   void emitRows();
   void emitPass(Pass &pass, int level);
@@ -75,8 +77,8 @@ private:
 
   // Columns (ColumnKernel.cpp).
   void emitColumns();
-  void emitColumnTile(mlir::Value outerIndex, mlir::Value firstRow, mlir::Value lastRow, mlir::Value tile, mlir::Value scratchTile,
-                      int64_t elements);
+  void emitColumnTile(mlir::Value outerIndex, mlir::Value firstRow, mlir::Value lastRow, mlir::Value tile,
+                      mlir::Value scratchTile, int64_t elements);
   void emitColumnResults(mlir::Value outerIndex, mlir::Value tile, mlir::Value scratchTile, int64_t elements);
   void forEachTile(mlir::Value begin, mlir::Value end, llvm::function_ref<void(mlir::Value, int64_t)> body);
 
@@ -85,18 +87,18 @@ private:
   const KernelShape &shape;
   mlir::Block &body;
   llvm::SmallVector<mlir::Operation *> ops;
-  llvm::SmallVector<mlir::Value> results;         // of the body
+  llvm::SmallVector<mlir::Value> results; // of the body
   llvm::SmallVector<mlir::Value> resultPointers;
   llvm::DenseMap<mlir::Value, mlir::Value> operandPointers;
   mlir::Value beginItem, endItem;
-  mlir::Operation *entry = nullptr;               // stack memory is allocated before it
+  mlir::Operation *entry = nullptr; // stack memory is allocated before it
 
-  mlir::Value row;                                // index of the current row: outer, or outer x reduced
-  llvm::DenseMap<mlir::Value, mlir::Value> known; // scalars by value of the body
-  llvm::DenseMap<mlir::Value, mlir::Value> offsets;  // of the current row in each operand and result
-  llvm::SmallVector<Pass> passes;                 // by level
+  mlir::Value row;                                  // index of the current row: outer, or outer x reduced
+  llvm::DenseMap<mlir::Value, mlir::Value> known;   // scalars by value of the body
+  llvm::DenseMap<mlir::Value, mlir::Value> offsets; // of the current row in each operand and result
+  llvm::SmallVector<Pass> passes;                   // by level
   llvm::DenseMap<mlir::Value, Scratch> scratch;
-  llvm::SmallVector<mlir::Value> totals;          // column sums of each reduction
+  llvm::SmallVector<mlir::Value> totals; // column sums of each reduction
 };
 
 } // namespace zero

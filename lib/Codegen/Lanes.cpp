@@ -22,18 +22,22 @@ Type Lanes::typeOf(Type element) const {
 Value Lanes::splat(Attribute value, Type element) const {
   Type type = typeOf(element);
   if (auto integer = dyn_cast<IntegerAttr>(value))
-    value = IntegerAttr::get(builder.getIntegerType(integer.getType().getIntOrFloatBitWidth()), integer.getValue());
+    value = IntegerAttr::get(builder.getIntegerType(integer.getType().getIntOrFloatBitWidth()),
+                             integer.getValue());
   if (auto vector = dyn_cast<VectorType>(type))
     value = SplatElementsAttr::get(vector, value);
   return arith::ConstantOp::create(builder, loc, type, cast<TypedAttr>(value));
 }
-Value Lanes::constant(Type element, double value) const { return splat(builder.getFloatAttr(element, value), element); }
+Value Lanes::constant(Type element, double value) const {
+  return splat(builder.getFloatAttr(element, value), element);
+}
 Value Lanes::integer(Type element, int64_t value) const {
   unsigned bits = element.getIntOrFloatBitWidth();
   return splat(IntegerAttr::get(builder.getIntegerType(bits), APInt(bits, value, true, true)), element);
 }
 Value Lanes::broadcast(Value scalar) const {
-  return width == 1 ? scalar : Value(vector::BroadcastOp::create(builder, loc, typeOf(scalar.getType()), scalar));
+  return width == 1 ? scalar
+                    : Value(vector::BroadcastOp::create(builder, loc, typeOf(scalar.getType()), scalar));
 }
 Value Lanes::count(Value start, Type element) const {
   if (width == 1)
@@ -42,19 +46,23 @@ Value Lanes::count(Value start, Type element) const {
   for (int64_t i = 0; i < width; ++i)
     steps.push_back(APInt(element.getIntOrFloatBitWidth(), i));
   auto type = cast<VectorType>(typeOf(element));
-  return add(broadcast(start), arith::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, steps)));
+  return add(broadcast(start),
+             arith::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, steps)));
 }
 
 static bool isFloat(Value value) { return isa<FloatType>(getElementType(value)); }
 
 Value Lanes::add(Value a, Value b) const {
-  return isFloat(a) ? Value(arith::AddFOp::create(builder, loc, a, b)) : Value(arith::AddIOp::create(builder, loc, a, b));
+  return isFloat(a) ? Value(arith::AddFOp::create(builder, loc, a, b))
+                    : Value(arith::AddIOp::create(builder, loc, a, b));
 }
 Value Lanes::sub(Value a, Value b) const {
-  return isFloat(a) ? Value(arith::SubFOp::create(builder, loc, a, b)) : Value(arith::SubIOp::create(builder, loc, a, b));
+  return isFloat(a) ? Value(arith::SubFOp::create(builder, loc, a, b))
+                    : Value(arith::SubIOp::create(builder, loc, a, b));
 }
 Value Lanes::mul(Value a, Value b) const {
-  return isFloat(a) ? Value(arith::MulFOp::create(builder, loc, a, b)) : Value(arith::MulIOp::create(builder, loc, a, b));
+  return isFloat(a) ? Value(arith::MulFOp::create(builder, loc, a, b))
+                    : Value(arith::MulIOp::create(builder, loc, a, b));
 }
 Value Lanes::divFloat(Value a, Value b) const { return arith::DivFOp::create(builder, loc, a, b); }
 Value Lanes::fma(Value a, Value b, Value c) const { return math::FmaOp::create(builder, loc, a, b, c); }
@@ -65,8 +73,12 @@ Value Lanes::floor(Value a) const { return math::FloorOp::create(builder, loc, a
 Value Lanes::ceil(Value a) const { return math::CeilOp::create(builder, loc, a); }
 Value Lanes::round(Value a) const { return math::RoundEvenOp::create(builder, loc, a); }
 Value Lanes::trunc(Value a) const { return math::TruncOp::create(builder, loc, a); }
-Value Lanes::copySign(Value magnitude, Value sign) const { return math::CopySignOp::create(builder, loc, magnitude, sign); }
-Value Lanes::select(Value condition, Value a, Value b) const { return arith::SelectOp::create(builder, loc, condition, a, b); }
+Value Lanes::copySign(Value magnitude, Value sign) const {
+  return math::CopySignOp::create(builder, loc, magnitude, sign);
+}
+Value Lanes::select(Value condition, Value a, Value b) const {
+  return arith::SelectOp::create(builder, loc, condition, a, b);
+}
 Value Lanes::compare(arith::CmpFPredicate predicate, Value a, Value b) const {
   return arith::CmpFOp::create(builder, loc, predicate, a, b);
 }
@@ -75,7 +87,9 @@ Value Lanes::compare(arith::CmpIPredicate predicate, Value a, Value b) const {
 }
 Value Lanes::both(Value a, Value b) const { return arith::AndIOp::create(builder, loc, a, b); }
 Value Lanes::either(Value a, Value b) const { return arith::OrIOp::create(builder, loc, a, b); }
-Value Lanes::bitcast(Value a, Type element) const { return arith::BitcastOp::create(builder, loc, typeOf(element), a); }
+Value Lanes::bitcast(Value a, Type element) const {
+  return arith::BitcastOp::create(builder, loc, typeOf(element), a);
+}
 Value Lanes::shiftLeft(Value a, int64_t bits) const {
   return arith::ShLIOp::create(builder, loc, a, integer(getElementType(a), bits));
 }
@@ -89,14 +103,16 @@ Value Lanes::max(Value a, Value b, bool isUnsigned) const {
     Value larger = select(compare(arith::CmpFPredicate::OGT, a, b), a, b);
     return select(compare(arith::CmpFPredicate::UNO, a, a), a, larger);
   }
-  return isUnsigned ? Value(arith::MaxUIOp::create(builder, loc, a, b)) : Value(arith::MaxSIOp::create(builder, loc, a, b));
+  return isUnsigned ? Value(arith::MaxUIOp::create(builder, loc, a, b))
+                    : Value(arith::MaxSIOp::create(builder, loc, a, b));
 }
 Value Lanes::min(Value a, Value b, bool isUnsigned) const {
   if (isFloat(a)) {
     Value smaller = select(compare(arith::CmpFPredicate::OLT, a, b), a, b);
     return select(compare(arith::CmpFPredicate::UNO, a, a), a, smaller);
   }
-  return isUnsigned ? Value(arith::MinUIOp::create(builder, loc, a, b)) : Value(arith::MinSIOp::create(builder, loc, a, b));
+  return isUnsigned ? Value(arith::MinUIOp::create(builder, loc, a, b))
+                    : Value(arith::MinSIOp::create(builder, loc, a, b));
 }
 
 Value Lanes::polynomial(Value x, ArrayRef<double> coefficients) const {

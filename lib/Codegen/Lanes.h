@@ -1,7 +1,7 @@
 //===- Lanes.h - Arithmetic on one element or on a vector of elements -----===//
 //
-// The same code computes scalars and vectors, so an element's bits do not depend on which of them it is in. No operation
-// carries fast-math flags; a fused multiply-add is one only where `fma` is called.
+// The same code computes scalars and vectors, so an element's bits do not depend on which of them it is in.
+// No operation carries fast-math flags; a fused multiply-add is one only where `fma` is called.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_CODEGEN_LANES_H
@@ -14,11 +14,12 @@ namespace zero {
 
 class Lanes {
 public:
-  Lanes(mlir::OpBuilder &builder, mlir::Location loc, int64_t width) : builder(builder), loc(loc), width(width) {}
+  Lanes(mlir::OpBuilder &builder, mlir::Location loc, int64_t width)
+      : builder(builder), loc(loc), width(width) {}
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  int64_t width;  ///< 1: scalars
+  int64_t width; ///< 1: scalars
 
   /// The type that `width` elements have in registers; ui8 is i8 there, its signedness is the op's.
   mlir::Type typeOf(mlir::Type element) const;
@@ -27,8 +28,8 @@ public:
   mlir::Type i32() const { return builder.getI32Type(); }
   mlir::Type i64() const { return builder.getI64Type(); }
 
-  mlir::Value constant(mlir::Type element, double value) const;   // float elements
-  mlir::Value integer(mlir::Type element, int64_t value) const;   // integer elements
+  mlir::Value constant(mlir::Type element, double value) const; // float elements
+  mlir::Value integer(mlir::Type element, int64_t value) const; // integer elements
   mlir::Value splat(mlir::Attribute value, mlir::Type element) const;
   /// One scalar in all lanes.
   mlir::Value broadcast(mlir::Value scalar) const;
@@ -55,7 +56,7 @@ public:
   mlir::Value either(mlir::Value a, mlir::Value b) const;
   mlir::Value bitcast(mlir::Value a, mlir::Type element) const;
   mlir::Value shiftLeft(mlir::Value a, int64_t bits) const;
-  mlir::Value shiftRight(mlir::Value a, int64_t bits) const;  // keeps the sign
+  mlir::Value shiftRight(mlir::Value a, int64_t bits) const; // keeps the sign
   /// NaN where an operand is NaN.
   mlir::Value max(mlir::Value a, mlir::Value b, bool isUnsigned) const;
   mlir::Value min(mlir::Value a, mlir::Value b, bool isUnsigned) const;
@@ -67,16 +68,17 @@ public:
 /// Element type of a scalar or vector.
 mlir::Type getElementType(mlir::Value value);
 
-// ---- Functions of f32, inline, without calls (MathFunctions.cpp) ------------------------------------------------------
-mlir::Value emitExp(Lanes lanes, mlir::Value x);      // 1 ulp
-mlir::Value emitLog(Lanes lanes, mlir::Value x);      // 1 ulp
-mlir::Value emitTanh(Lanes lanes, mlir::Value x);     // 2 ulp
-mlir::Value emitErf(Lanes lanes, mlir::Value x);      // 1 ulp
-mlir::Value emitSigmoid(Lanes lanes, mlir::Value x);  // 2 ulp
-mlir::Value emitSin(Lanes lanes, mlir::Value x);      // 1 ulp; NaN beyond 2^40
-mlir::Value emitCos(Lanes lanes, mlir::Value x);      // 1 ulp; NaN beyond 2^40
-mlir::Value emitPow(Lanes lanes, mlir::Value x, mlir::Value y);  // 1 ulp
-mlir::Value emitRemainder(Lanes lanes, mlir::Value x, mlir::Value y);  // exact; f32 and f64
+// ---- Functions of f32, inline, without calls (MathFunctions.cpp)
+// ------------------------------------------------------
+mlir::Value emitExp(Lanes lanes, mlir::Value x);                      // 1 ulp
+mlir::Value emitLog(Lanes lanes, mlir::Value x);                      // 1 ulp
+mlir::Value emitTanh(Lanes lanes, mlir::Value x);                     // 2 ulp
+mlir::Value emitErf(Lanes lanes, mlir::Value x);                      // 1 ulp
+mlir::Value emitSigmoid(Lanes lanes, mlir::Value x);                  // 2 ulp
+mlir::Value emitSin(Lanes lanes, mlir::Value x);                      // 1 ulp; NaN beyond 2^40
+mlir::Value emitCos(Lanes lanes, mlir::Value x);                      // 1 ulp; NaN beyond 2^40
+mlir::Value emitPow(Lanes lanes, mlir::Value x, mlir::Value y);       // 1 ulp
+mlir::Value emitRemainder(Lanes lanes, mlir::Value x, mlir::Value y); // exact; f32 and f64
 
 /// The result of an elementwise op (not a composite) on operands in registers.
 mlir::Value emitElementwise(Lanes lanes, mlir::Operation *op, mlir::ValueRange operands);

@@ -1,7 +1,7 @@
 //===- MathFunctions.cpp - Elementary functions, inline -------------------===//
 //
-// Coefficients are minimax fits; the error bounds in Lanes.h were measured against float64 over the whole range
-// (test/Unit/Codegen). Special values are those of C's functions.
+// Coefficients are minimax fits; the error bounds in Lanes.h were measured against float64 over the whole
+// range (test/Unit/Codegen). Special values are those of C's functions.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -26,8 +26,8 @@ static std::pair<double, double> splitFloat(double value) {
   return {high, value - high};
 }
 
-// x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^(n - 1) (2 e^r), which overflows only where the result does. n stands in the low bits of
-// x / ln 2 + 1.5 x 2^23. Results below 2^-125 are 0.
+// x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^(n - 1) (2 e^r), which overflows only where the result does. n
+// stands in the low bits of x / ln 2 + 1.5 x 2^23. Results below 2^-125 are 0.
 Value emitExp(Lanes l, Value x) {
   Value low = l.constant(l.f32(), -87.3), high = l.constant(l.f32(), 89.0), two = l.constant(l.f32(), 2.0);
   x = l.select(l.compare(Float::OLT, x, low), low, x);
@@ -38,8 +38,8 @@ Value emitExp(Lanes l, Value x) {
   auto [ln2, ln2Rest] = splitFloat(std::numbers::ln2);
   Value r = l.fma(n, l.constant(l.f32(), -ln2), x);
   r = l.fma(n, l.constant(l.f32(), -ln2Rest), r);
-  Value p = l.polynomial(r, {0.4999999403953552, 0.1666651964187622, 0.04166840761899948, 0.008368922397494316,
-                             0.0013814171543344855});
+  Value p = l.polynomial(r, {0.4999999403953552, 0.1666651964187622, 0.04166840761899948,
+                             0.008368922397494316, 0.0013814171543344855});
   p = l.fma(l.fma(p, l.mul(r, r), r), two, two);
   // The shift drops the bits of 1.5 x 2^23.
   Value exponent = l.add(l.shiftLeft(l.bitcast(shifted, l.i32()), 23), l.integer(l.i32(), 126 << 23));
@@ -55,9 +55,9 @@ Value emitLog(Lanes l, Value x) {
   Value e = l.shiftRight(l.sub(bits, l.integer(l.i32(), 0x3f3504f3)), 23);
   Value g = l.sub(l.bitcast(l.sub(bits, l.shiftLeft(e, 23)), l.f32()), l.constant(l.f32(), 1.0));
   e = l.add(arith::SIToFPOp::create(l.builder, l.loc, l.typeOf(l.f32()), e), scaled);
-  Value p = l.polynomial(g, {0.3333331346511841, -0.25000008940696716, 0.2000211924314499, -0.1666799634695053,
-                             0.14219550788402557, -0.12405591458082199, 0.11888174712657928, -0.11675640940666199,
-                             0.06746601313352585});
+  Value p = l.polynomial(g, {0.3333331346511841, -0.25000008940696716, 0.2000211924314499,
+                             -0.1666799634695053, 0.14219550788402557, -0.12405591458082199,
+                             0.11888174712657928, -0.11675640940666199, 0.06746601313352585});
   Value square = l.mul(g, g);
   p = l.mul(p, l.mul(square, g));
   constexpr double ln2 = 0.693145751953125;
@@ -93,8 +93,8 @@ Value emitErf(Lanes l, Value x) {
     q = l.fma(q, t, f(coefficient));
   q = l.fma(q, t, l.negFloat(t));
   Value large = l.sub(f(1.0), emitExp(l, q));
-  Value p = l.polynomial(square, {1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3,
-                                  -5.96761703e-4});
+  Value p = l.polynomial(
+      square, {1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4});
   Value small = l.fma(p, t, t);
   Value isLarge = l.compare(Float::OGT, t, f(0.927734375));
   return l.copySign(l.select(isLarge, large, small), x);
@@ -118,8 +118,8 @@ static Value emitSinCos(Lanes l, Value x, int64_t quadrantOffset) {
   Value r = l.fma(k, f(-0x1.921fb54442d18p0), wide);
   r = l.fma(k, f(-0x1.1a62633145c07p-54), r);
   Value square = l.mul(r, r);
-  Value sine = l.polynomial(square, {-0.166666666416265235595, 0.0083333293858894631756, -0.000198393348360966317347,
-                                     0.0000027183114939898219064});
+  Value sine = l.polynomial(square, {-0.166666666416265235595, 0.0083333293858894631756,
+                                     -0.000198393348360966317347, 0.0000027183114939898219064});
   sine = l.fma(l.mul(sine, square), r, r);
   Value cosine = l.polynomial(square, {1.0, -0.499999997251031003120, 0.0416666233237390631894,
                                        -0.00138867637746099294692, 0.0000243904487962774090654});
@@ -138,7 +138,9 @@ Value emitCos(Lanes lanes, Value x) { return emitSinCos(lanes, x, 1); }
 // e^(y log|x|) in float64, then C's special values.
 Value emitPow(Lanes l, Value x, Value y) {
   auto f = [&](double value) { return l.constant(l.f64(), value); };
-  auto widen = [&](Value value) { return Value(arith::ExtFOp::create(l.builder, l.loc, l.typeOf(l.f64()), value)); };
+  auto widen = [&](Value value) {
+    return Value(arith::ExtFOp::create(l.builder, l.loc, l.typeOf(l.f64()), value));
+  };
   x = widen(x), y = widen(y);
   Value a = l.absFloat(x), zero = f(0.0), one = f(1.0);
 
@@ -147,7 +149,8 @@ Value emitPow(Lanes l, Value x, Value y) {
   Value e = l.shiftRight(l.sub(bits, l.integer(l.i64(), 0x3fe6a09e667f3bcd)), 52);
   Value m = l.bitcast(l.sub(bits, l.shiftLeft(e, 52)), l.f64());
   Value s = l.divFloat(l.sub(m, one), l.add(m, one)), square = l.mul(s, s);
-  Value p = l.polynomial(square, {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19});
+  Value p = l.polynomial(
+      square, {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19});
   Value log = l.mul(l.fma(l.mul(p, square), s, s), f(2.0));
   Value narrow = arith::TruncIOp::create(l.builder, l.loc, l.typeOf(l.i32()), e);
   Value exponent = arith::SIToFPOp::create(l.builder, l.loc, l.typeOf(l.f64()), narrow);
@@ -184,10 +187,14 @@ Value emitPow(Lanes l, Value x, Value y) {
 Value emitRemainder(Lanes l, Value x, Value y) {
   bool narrow = getElementType(x).isF32();
   Type wideType = l.typeOf(l.f64());
-  auto widen = [&](Value value) { return narrow ? Value(arith::ExtFOp::create(l.builder, l.loc, wideType, value)) : value; };
+  auto widen = [&](Value value) {
+    return narrow ? Value(arith::ExtFOp::create(l.builder, l.loc, wideType, value)) : value;
+  };
   Value wideX = widen(x), dividend = l.absFloat(wideX), divisor = l.absFloat(widen(y));
   Value zero = l.constant(l.f64(), 0.0);
-  auto index = [&](int64_t value) { return Value(arith::ConstantOp::create(l.builder, l.loc, l.builder.getI64IntegerAttr(value))); };
+  auto index = [&](int64_t value) {
+    return Value(arith::ConstantOp::create(l.builder, l.loc, l.builder.getI64IntegerAttr(value)));
+  };
   auto loop = scf::ForOp::create(l.builder, l.loc, index(0), index(narrow ? 10 : 60), index(1), dividend);
   {
     OpBuilder::InsertionGuard guard(l.builder);
@@ -208,7 +215,8 @@ Value emitRemainder(Lanes l, Value x, Value y) {
   }
   Value rest = l.copySign(loop.getResult(0), wideX);
   // NaN for a zero divisor, an infinite dividend, and NaN.
-  Value valid = l.both(l.compare(Float::OGT, divisor, zero), l.compare(Float::OLT, dividend, l.constant(l.f64(), kInfinity)));
+  Value valid = l.both(l.compare(Float::OGT, divisor, zero),
+                       l.compare(Float::OLT, dividend, l.constant(l.f64(), kInfinity)));
   rest = l.select(valid, rest, l.constant(l.f64(), std::nan("")));
   return narrow ? Value(arith::TruncFOp::create(l.builder, l.loc, l.typeOf(l.f32()), rest)) : rest;
 }

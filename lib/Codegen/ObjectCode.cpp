@@ -49,8 +49,8 @@ static std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuVariant varia
   // a * b + c is fused only where the program says so: results are the same on every variant.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   StringRef cpu = variant == CpuVariant::X86_64_V4 ? "x86-64-v4" : "x86-64-v3";
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, cpu, "", options, llvm::Reloc::PIC_,
-                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 /// The vectors are there already: clean up scalars and addresses, hoist what a loop repeats.
@@ -91,7 +91,7 @@ Expected<std::string> compileObject(ModuleOp module, CpuVariant variant) {
     if (function.isDeclaration())
       continue;
     function.setDoesNotThrow();
-    function.addFnAttr("no-builtins");  // no loop becomes a call of memset or memcpy
+    function.addFnAttr("no-builtins"); // no loop becomes a call of memset or memcpy
     if (variant == CpuVariant::X86_64_V4) {
       function.addFnAttr("prefer-vector-width", "512");
       function.addFnAttr("min-legal-vector-width", "512");

@@ -2,14 +2,15 @@
 #ifndef ZERO_LIB_CODEGEN_OBJECTCODE_H
 #define ZERO_LIB_CODEGEN_OBJECTCODE_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "zero/Runtime/Base/Status.h"
 #include "zero/Runtime/Kernels/Kernel.h"
-#include "mlir/IR/BuiltinOps.h"
 #include <string>
 
 namespace zero {
 
-/// Lowers a module of func, scf, arith, math, vector and llvm ops, in place, and compiles it to an ELF object file.
+/// Lowers a module of func, scf, arith, math, vector and llvm ops, in place, and compiles it to an ELF object
+/// file.
 Expected<std::string> compileObject(mlir::ModuleOp module, CpuVariant variant);
 
 /// Links one object file to a shared object without dependencies; an undefined symbol is an error.

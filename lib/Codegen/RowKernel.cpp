@@ -7,8 +7,9 @@
 //         combine into accumulators; store results
 //       accumulators -> scalars of the row
 //
-// A sum has four vectors of partial sums, vector k adding to number k mod 4, combined as a tree: an order that depends on the
-// row's length alone. A kernel without reductions over whole tensors only is one row that is cut into cells.
+// A sum has four vectors of partial sums, vector k adding to number k mod 4, combined as a tree: an order
+// that depends on the row's length alone. A kernel without reductions over whole tensors only is one row that
+// is cut into cells.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -24,8 +25,8 @@ static constexpr int64_t kScratchBytes = 256 * 1024;
 
 /// Costs more to compute than to store and load.
 static bool isExpensive(Operation *op) {
-  return isa_and_nonnull<nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp, nn::TanhOp, nn::SigmoidOp, nn::ErfOp,
-                         nn::SinOp, nn::CosOp, nn::PowOp, nn::DivOp, nn::RemOp>(op);
+  return isa_and_nonnull<nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp, nn::TanhOp,
+                         nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp, nn::PowOp, nn::DivOp, nn::RemOp>(op);
 }
 
 /// Adds the vectors that `value` is computed from.
@@ -38,7 +39,8 @@ void KernelEmitter::collectNeeded(Value value, llvm::SetVector<Value> &needed) {
 }
 
 /// Saves the outermost expensive values that a pass of `level` shares with an earlier one.
-void KernelEmitter::markSaved(Value value, int level, DenseMap<Value, int> &firstPass, DenseSet<Value> &seen) {
+void KernelEmitter::markSaved(Value value, int level, DenseMap<Value, int> &firstPass,
+                              DenseSet<Value> &seen) {
   Operation *op = value.getDefiningOp();
   if (!op || isSplat(value) || !shape.variesInside(value) || !seen.insert(value).second)
     return;
@@ -105,7 +107,8 @@ void KernelEmitter::emitFlat() {
   emitRowScalars(0);
   int64_t points = shape.inner, tail = points % kVectorElements;
   Value first = l.mul(beginItem, index(kCellElements));
-  Value last = arith::MinSIOp::create(builder, loc, l.mul(endItem, index(kCellElements)), index(points - tail));
+  Value last =
+      arith::MinSIOp::create(builder, loc, l.mul(endItem, index(kCellElements)), index(points - tail));
   scf::ForOp loop = openLoop(first, last, kVectorElements);
   emitChunk(passes[0], {loop.getInductionVar(), kVectorElements, 0}, {});
   closeLoop(loop);
@@ -143,7 +146,7 @@ void KernelEmitter::emitPass(Pass &pass, int level) {
     return;
   int64_t fullVectors = shape.inner / kVectorElements, tail = shape.inner % kVectorElements;
   size_t width = pass.reductions.empty() ? 1 : kAccumulators;
-  SmallVector<Value> accumulators;  // reduction-major
+  SmallVector<Value> accumulators; // reduction-major
   for (nn::ReduceOp op : pass.reductions)
     accumulators.append(kAccumulators, emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand())));
   /// The accumulators that vector `k` adds to.
@@ -157,10 +160,13 @@ void KernelEmitter::emitPass(Pass &pass, int level) {
   };
   int64_t inLoop = fullVectors / width * width;
   if (inLoop) {
-    scf::ForOp loop = openLoop(index(0), index(inLoop * kVectorElements), width * kVectorElements, accumulators);
+    scf::ForOp loop =
+        openLoop(index(0), index(inLoop * kVectorElements), width * kVectorElements, accumulators);
     accumulators.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
     for (size_t k = 0; k < width; ++k)
-      emitVector(k ? scalars().add(loop.getInductionVar(), index(k * kVectorElements)) : loop.getInductionVar(), kVectorElements, k);
+      emitVector(k ? scalars().add(loop.getInductionVar(), index(k * kVectorElements))
+                   : loop.getInductionVar(),
+                 kVectorElements, k);
     closeLoop(loop, accumulators);
     accumulators.assign(loop.getResults().begin(), loop.getResults().end());
   }
@@ -171,7 +177,9 @@ void KernelEmitter::emitPass(Pass &pass, int level) {
 
   for (auto [r, op] : llvm::enumerate(pass.reductions)) {
     Value *own = &accumulators[r * kAccumulators];
-    auto combine = [&](Value a, Value b) { return emitCombine(vectors(), op.getKind(), a, b, isUnsigned(op)); };
+    auto combine = [&](Value a, Value b) {
+      return emitCombine(vectors(), op.getKind(), a, b, isUnsigned(op));
+    };
     known[op.getResult()] = combineLanes(op, combine(combine(own[0], own[1]), combine(own[2], own[3])));
   }
 }
@@ -190,13 +198,15 @@ void KernelEmitter::emitChunk(Pass &pass, Chunk chunk, MutableArrayRef<Value> ac
     accumulator = sum;
   }
   for (Value value : pass.saved)
-    store(getVector(value, chunk), scratch.lookup(value).pointer, chunk.position, elementOf(value), kVectorElements);
+    store(getVector(value, chunk), scratch.lookup(value).pointer, chunk.position, elementOf(value),
+          kVectorElements);
   // Every operand is read before a result that may have its memory is written.
   SmallVector<Value> stored;
   for (unsigned i : pass.results)
     stored.push_back(getVector(results[i], chunk));
   for (auto [i, vector] : llvm::zip_equal(pass.results, stored))
-    store(vector, resultPointers[i], scalars().add(offsets.lookup(results[i]), chunk.position), elementOf(results[i]), chunk.count);
+    store(vector, resultPointers[i], scalars().add(offsets.lookup(results[i]), chunk.position),
+          elementOf(results[i]), chunk.count);
 }
 
 /// Combines the lanes of a vector: the upper half with the lower, until one is left.

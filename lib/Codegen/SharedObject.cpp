@@ -12,19 +12,17 @@ using namespace llvm;
 namespace zero {
 
 static std::string findLinker() {
-  for (StringRef name : {"ld.lld-22", "ld.lld"}) {
+  for (StringRef name : {"ld.lld-22", "ld.lld"})
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
       return *path;
-    if (ErrorOr<std::string> path = sys::findProgramByName(name, {"/usr/lib/llvm-22/bin"}))
-      return *path;
-  }
   return {};
 }
 
 Expected<std::string> linkSharedObject(const std::string &object) {
   std::string linker = findLinker();
   if (linker.empty())
-    return Status::programFailed("generated kernels are linked by ld.lld-22, which is not on the PATH; apt-get install lld-22");
+    return Status::programFailed(
+        "generated kernels are linked by ld.lld-22, which is not on the PATH; apt-get install lld-22");
   SmallString<128> objectPath, outputPath, messagePath;
   if (sys::fs::createTemporaryFile("zero-kernels", "o", objectPath) ||
       sys::fs::createTemporaryFile("zero-kernels", "so", outputPath) ||
@@ -44,19 +42,22 @@ Expected<std::string> linkSharedObject(const std::string &object) {
       return Status::programFailed("writing " + objectPath.str().str() + " failed");
     }
   }
-  SmallVector<StringRef> arguments = {linker, "-shared", "-o", outputPath, objectPath, "-z", "defs", "-z", "text", "--strip-all",
-                                      "--hash-style=gnu", "--build-id=none"};
+  SmallVector<StringRef> arguments = {
+      linker, "-shared", "-o",   outputPath,    objectPath,         "-z",
+      "defs", "-z",      "text", "--strip-all", "--hash-style=gnu", "--build-id=none"};
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(messagePath), StringRef(messagePath)};
   std::string error;
   int exitCode = sys::ExecuteAndWait(linker, arguments, std::nullopt, redirects, 60, 0, &error);
   if (exitCode != 0) {
     auto messages = MemoryBuffer::getFile(messagePath);
     std::string text = messages ? (*messages)->getBuffer().rtrim().str() : std::string();
-    return Status::programFailed("linking generated kernels with " + linker + " failed: " + (error.empty() ? text : error));
+    return Status::programFailed("linking generated kernels with " + linker +
+                                 " failed: " + (error.empty() ? text : error));
   }
   auto output = MemoryBuffer::getFile(outputPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!output)
-    return Status::programFailed("reading " + outputPath.str().str() + " failed: " + output.getError().message());
+    return Status::programFailed("reading " + outputPath.str().str() +
+                                 " failed: " + output.getError().message());
   return (*output)->getBuffer().str();
 }
 

@@ -1,14 +1,15 @@
 //===- generated_kernels.cpp - Speed of generated kernels, one thread -----===//
 //
-// ninja zero-bench-codegen && bin/zero-bench-codegen [LIMIT]: for each kernel and instruction set the best of several runs beside that of
-// a plain loop (hand_written.inc) measured in turn with it. Exit code 1 where generated code takes more than LIMIT times as long.
+// ninja zero-bench-codegen && bin/zero-bench-codegen [LIMIT]: for each kernel and instruction set the best of
+// several runs beside that of a plain loop (hand_written.inc) measured in turn with it. Exit code 1 where
+// generated code takes more than LIMIT times as long.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
-#include "zero/Codegen/Codegen.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "zero/Codegen/Codegen.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <chrono>
@@ -26,7 +27,8 @@ using namespace mlir;
 using namespace zero;
 
 using Loop = void (*)(void *const *pointers, int64_t rows, int64_t columns);
-#define LOOPS(name) extern "C" void name##_v3(void *const *, int64_t, int64_t), name##_v4(void *const *, int64_t, int64_t);
+#define LOOPS(name)                                                                                          \
+  extern "C" void name##_v3(void *const *, int64_t, int64_t), name##_v4(void *const *, int64_t, int64_t);
 LOOPS(gelu)
 LOOPS(softmax)
 LOOPS(layer_norm)
@@ -40,12 +42,16 @@ struct Benchmark {
   const char *name;
   int64_t rows, columns;
   Loop loops[2];
-  const char *body;  // {0}: rows, {1}: columns
-  std::vector<unsigned> inPlace = {};  // operands that results overwrite
+  const char *body;                   // {0}: rows, {1}: columns
+  std::vector<unsigned> inPlace = {}; // operands that results overwrite
 };
 
 const Benchmark kBenchmarks[] = {
-    {"gelu", 512, 1024, {gelu_v3, gelu_v4}, R"((%x: tensor<{0}x{1}xf32>, %b: tensor<{1}xf32>) -> tensor<{0}x{1}xf32> {{
+    {"gelu",
+     512,
+     1024,
+     {gelu_v3, gelu_v4},
+     R"((%x: tensor<{0}x{1}xf32>, %b: tensor<{1}xf32>) -> tensor<{0}x{1}xf32> {{
       %0 = nn.broadcast %b dims [1] : tensor<{1}xf32> to tensor<{0}x{1}xf32>
       %1 = nn.add %x, %0 : tensor<{0}x{1}xf32>
       %2 = nn.gelu tanh %1 : tensor<{0}x{1}xf32>
@@ -55,23 +61,40 @@ const Benchmark kBenchmarks[] = {
       %0 = nn.softmax %x axis 1 : tensor<{0}x{1}xf32>
       return %0 : tensor<{0}x{1}xf32>
     })"},
-    {"layer_norm", 512, 1024, {layer_norm_v3, layer_norm_v4}, R"((%x: tensor<{0}x{1}xf32>, %s: tensor<{1}xf32>, %b: tensor<{1}xf32>)
+    {"layer_norm",
+     512,
+     1024,
+     {layer_norm_v3, layer_norm_v4},
+     R"((%x: tensor<{0}x{1}xf32>, %s: tensor<{1}xf32>, %b: tensor<{1}xf32>)
         -> (tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xf32>) {{
       %0:3 = nn.layer_norm %x scale %s bias %b epsilon 1.0e-5
         : tensor<{0}x{1}xf32>, tensor<{1}xf32>, tensor<{1}xf32> -> tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xf32>
       return %0#0, %0#1, %0#2 : tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xf32>
     })"},
-    {"bias_gradient", 2048, 768, {bias_gradient_v3, bias_gradient_v4}, R"((%x: tensor<{0}x{1}xf32>) -> tensor<{1}xf32> {{
+    {"bias_gradient",
+     2048,
+     768,
+     {bias_gradient_v3, bias_gradient_v4},
+     R"((%x: tensor<{0}x{1}xf32>) -> tensor<{1}xf32> {{
       %0 = nn.reduce sum %x axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
       return %0 : tensor<{1}xf32>
     })"},
-    {"adam", 1024, 1024, {adam_v3, adam_v4}, R"((%p: tensor<{0}x{1}xf32>, %g: tensor<{0}x{1}xf32>, %m: tensor<{0}x{1}xf32>, %v: tensor<{0}x{1}xf32>,
+    {"adam",
+     1024,
+     1024,
+     {adam_v3, adam_v4},
+     R"((%p: tensor<{0}x{1}xf32>, %g: tensor<{0}x{1}xf32>, %m: tensor<{0}x{1}xf32>, %v: tensor<{0}x{1}xf32>,
          %s: tensor<f32>, %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>) -> (tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>) {{
       %0:3 = nn.adam %p, %g, %m, %v scale %s lr %lr correction %c1, %c2
         {{beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64, decoupled} : tensor<{0}x{1}xf32>, tensor<f32>
       return %0#0, %0#1, %0#2 : tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>
-    })", /*inPlace=*/{0, 2, 3}},
-    {"cross_entropy", 256, 4096, {cross_entropy_v3, cross_entropy_v4}, R"((%x: tensor<{0}x{1}xf32>, %y: tensor<{0}xi64>)
+    })",
+     /*inPlace=*/{0, 2, 3}},
+    {"cross_entropy",
+     256,
+     4096,
+     {cross_entropy_v3, cross_entropy_v4},
+     R"((%x: tensor<{0}x{1}xf32>, %y: tensor<{0}xi64>)
         -> (tensor<{0}xf32>, tensor<{0}xf32>) {{
       %m = nn.reduce max %x axes [1] : tensor<{0}x{1}xf32> to tensor<{0}xf32>
       %mb = nn.broadcast %m dims [0] : tensor<{0}xf32> to tensor<{0}x{1}xf32>
@@ -123,7 +146,9 @@ int main(int argc, char **argv) {
   context.loadDialect<func::FuncDialect, nn::NNDialect, plan::PlanDialect>();
   std::string text;
   for (const Benchmark &b : kBenchmarks) {
-    text += llvm::formatv("func.func private @{0}_body{1}\n", b.name, llvm::formatv(b.body, b.rows, b.columns).str()).str();
+    text += llvm::formatv("func.func private @{0}_body{1}\n", b.name,
+                          llvm::formatv(b.body, b.rows, b.columns).str())
+                .str();
     text += llvm::formatv("plan.kernel @{0} {{body_function = @{0}_body, items = 0 : i64}\n", b.name).str();
   }
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -134,12 +159,14 @@ int main(int argc, char **argv) {
     const char *variantName = variant == CpuVariant::X86_64_V3 ? "x86-64-v3" : "x86-64-v4";
     auto start = std::chrono::steady_clock::now();
     Expected<std::string> object = compileKernels(*module, variant);
-    double compileMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    double compileMs =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (!object.ok()) {
       std::fprintf(stderr, "%s\n", object.status().message().c_str());
       return 1;
     }
-    std::printf("%s: %zu kernels compiled in %.0f ms, %zu bytes\n", variantName, std::size(kBenchmarks), compileMs, object->size());
+    std::printf("%s: %zu kernels compiled in %.0f ms, %zu bytes\n", variantName, std::size(kBenchmarks),
+                compileMs, object->size());
     if (variant == CpuVariant::X86_64_V4 && !__builtin_cpu_supports("x86-64-v4"))
       continue;
     int file = memfd_create("kernels", 0);
@@ -171,10 +198,12 @@ int main(int argc, char **argv) {
         generated = std::min(generated, t1 - t0), plain = std::min(plain, t2 - t1);
       }
       double ratio = generated / plain;
-      std::printf("  %-14s %5lld x %-5lld generated %8.1f us, loop %8.1f us, ratio %.2f, %.1f GB/s\n", b.name, (long long)b.rows,
-                  (long long)b.columns, generated * 1e6, plain * 1e6, ratio, bytes / generated * 1e-9);
+      std::printf("  %-14s %5lld x %-5lld generated %8.1f us, loop %8.1f us, ratio %.2f, %.1f GB/s\n", b.name,
+                  (long long)b.rows, (long long)b.columns, generated * 1e6, plain * 1e6, ratio,
+                  bytes / generated * 1e-9);
       if (limit > 0 && ratio > limit) {
-        std::fprintf(stderr, "%s on %s takes %.2f times as long as a plain loop, more than %.2f\n", b.name, variantName, ratio, limit);
+        std::fprintf(stderr, "%s on %s takes %.2f times as long as a plain loop, more than %.2f\n", b.name,
+                     variantName, ratio, limit);
         exitCode = 1;
       }
     }

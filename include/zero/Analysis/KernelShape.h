@@ -1,8 +1,9 @@
 //===- KernelShape.h - The iteration space of a fused kernel --------------===//
 //
-// A generated kernel walks the points of one iteration space in row-major order. Every value of its body is a function
-// of some digits of the point's linear index: all of them (a whole tensor), none (a scalar), or a few (what a broadcast
-// repeats, what a reduction leaves). Reshapes change no digit, so they cost nothing inside a kernel.
+// A generated kernel walks the points of one iteration space in row-major order. Every value of its body is a
+// function of some digits of the point's linear index: all of them (a whole tensor), none (a scalar), or a
+// few (what a broadcast repeats, what a reduction leaves). Reshapes change no digit, so they cost nothing
+// inside a kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_ANALYSIS_KERNELSHAPE_H
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace zero {
 
@@ -22,21 +24,22 @@ struct IndexDigit {
   bool operator==(const IndexDigit &) const = default;
 };
 
-/// The digits that a value depends on, outermost first; none has size 1, neighbours that touch are merged. Read as one
-/// mixed-radix number they are the value's own row-major index.
+/// The digits that a value depends on, outermost first; none has size 1, neighbours that touch are merged.
+/// Read as one mixed-radix number they are the value's own row-major index.
 using IndexMap = llvm::SmallVector<IndexDigit, 2>;
 
-/// Elements of one vector, of one cell of a flat kernel and of one column tile. Part of what a result's bits depend on.
+/// Elements of one vector, of one cell of a flat kernel and of one column tile. Part of what a result's bits
+/// depend on.
 inline constexpr int64_t kVectorElements = 16;
 inline constexpr int64_t kCellElements = 64;
 
 /// The iteration space is outer x reduced x inner points.
 struct KernelShape {
   enum class Kind {
-    Elementwise,  ///< no reduction; reduced is 1; outer is 1 where every operand is a whole tensor or a scalar
-    Row,          ///< reductions over `inner`, any number after each other; reduced is 1
-    Column,       ///< reductions over `reduced`: each of the `inner` columns of each outer index has its own sum
-    Empty,        ///< an operand has no elements: reductions over it give their neutral element
+    Elementwise, ///< no reduction; reduced is 1; outer is 1 where every operand is a whole tensor or a scalar
+    Row,         ///< reductions over `inner`, any number after each other; reduced is 1
+    Column, ///< reductions over `reduced`: each of the `inner` columns of each outer index has its own sum
+    Empty,  ///< an operand has no elements: reductions over it give their neutral element
   };
   Kind kind = Kind::Elementwise;
   int64_t outer = 1, reduced = 1, inner = 1;
@@ -56,15 +59,22 @@ struct KernelShape {
   int64_t getItems() const;
 };
 
-/// Finds the iteration space of `ops` (in an order in which definitions come first) when `results` are written to
-/// memory. Fails where there is none and says in `why` (may be null) which value does not fit.
-mlir::FailureOr<KernelShape> computeKernelShape(llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange results,
-                                                std::string *why = nullptr);
+/// How the broadcasts of a kernel read values from outside it.
+using OperandMaps = llvm::MapVector<mlir::OpOperand *, IndexMap>;
+
+/// Finds the iteration space of `ops` (in an order in which definitions come first) when `results` are
+/// written to memory. Fails where there is none and says in `why` (may be null) which value does not fit.
+/// With `operandMaps` broadcasts may read a value from outside along different dimensions, as a kernel can
+/// that has it as several operands.
+mlir::FailureOr<KernelShape> computeKernelShape(llvm::ArrayRef<mlir::Operation *> ops,
+                                                mlir::ValueRange results, std::string *why = nullptr,
+                                                OperandMaps *operandMaps = nullptr);
 
 /// The iteration space of a function in primitive ops (flattenKernel).
 mlir::FailureOr<KernelShape> computeKernelShape(mlir::func::FuncOp flat, std::string *why = nullptr);
 
-/// Whether the generator has code for this op and its element types; composites count by what they decompose into.
+/// Whether the generator has code for this op and its element types; composites count by what they decompose
+/// into.
 bool isCodegenSupported(mlir::Operation *op, std::string *why = nullptr);
 /// Whether one kernel can compute the group.
 bool isCodegenSupported(nn::GroupOp group, std::string *why = nullptr);
@@ -78,8 +88,9 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::func::FuncOp>> flattenKernel(mlir::func:
 /// The number of independent outputs of the kernel that threads may split; the function must be supported.
 int64_t getKernelItems(mlir::func::FuncOp function);
 
-/// Whether the memory of result `result` may be that of operand `operand`: same elements in the same place, and no element
-/// of the operand is read after the result's is written. Says nothing of other operands that are views of the same memory.
+/// Whether the memory of result `result` may be that of operand `operand`: same elements in the same place,
+/// and no element of the operand is read after the result's is written. Says nothing of other operands that
+/// are views of the same memory.
 bool canComputeInPlace(mlir::func::FuncOp function, unsigned operand, unsigned result);
 
 /// Equal for functions that differ in name and locations only: they can share one kernel.

@@ -2,25 +2,25 @@
 //
 // Collects elementwise ops and reductions into nn.group ops, each of which one generated kernel computes.
 //
-//   %m = nn.reduce max %x axes [1]              %y = nn.group(%a = %x : tensor<8x10xf32>) -> (tensor<8x10xf32>) {
-//   %b = nn.broadcast %m dims [0]                 %m = nn.reduce max %a axes [1]
-//   %d = nn.sub %x, %b                    ->      %b = nn.broadcast %m dims [0]
-//   %y = nn.exp %d                                %d = nn.sub %a, %b
+//   %m = nn.reduce max %x axes [1]              %y = nn.group(%a = %x : tensor<8x10xf32>) ->
+//   (tensor<8x10xf32>) { %b = nn.broadcast %m dims [0]                 %m = nn.reduce max %a axes [1] %d =
+//   nn.sub %x, %b                    ->      %b = nn.broadcast %m dims [0] %y = nn.exp %d %d = nn.sub %a, %b
 //                                                 %e = nn.exp %d
 //                                                 nn.yield %e
 //                                               }
 //
-// Elementwise ops and reductions are the members of clusters; each starts as a cluster of its own. A cluster joins that
-// of a producer, then one that reads the same tensor, where one iteration space fits both (KernelShape.h) and no path leads
-// from one out and back into the other. Broadcasts, iotas and constants are copied into every group that reads them, and cheap
-// elementwise ops into all groups that read them where that needs no further tensor of their size: it saves writing and
-// reading theirs. Reshapes are inside where they stand on something inside, else they stay outside, where they cost nothing.
+// Elementwise ops and reductions are the members of clusters; each starts as a cluster of its own. A cluster
+// joins that of a producer, then one that reads the same tensor, where one iteration space fits both
+// (KernelShape.h) and no path leads from one out and back into the other. Broadcasts, iotas and constants are
+// copied into every group that reads them, and cheap elementwise ops into all groups that read them where
+// that reads no more than it saves in writing and reading theirs. Reshapes are inside where they stand on
+// something inside, else outside, where they cost nothing.
 //
 //===----------------------------------------------------------------------===//
-#include "zero/Analysis/KernelShape.h"
-#include "zero/Transforms/NN/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "zero/Analysis/KernelShape.h"
+#include "zero/Transforms/NN/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -41,8 +41,8 @@ int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType
 
 /// Cheap enough to be computed again for every row or column tile.
 bool isCheap(Operation *op) {
-  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::AbsOp, nn::MaxOp, nn::MinOp, nn::CompareOp, nn::SelectOp,
-             nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp>(op);
+  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::AbsOp, nn::MaxOp, nn::MinOp, nn::CompareOp,
+             nn::SelectOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp>(op);
 }
 
 /// The axes of a reduction as runs of neighbours; dimensions of size 1 separate nothing.
@@ -61,15 +61,27 @@ SmallVector<SmallVector<int64_t>> splitIntoRuns(nn::ReduceOp op) {
   return runs;
 }
 
+/// A splat as the broadcast of a scalar: kernels hold constants, they write and reduce what they compute.
+Value broadcastSplat(OpBuilder &builder, nn::ConstantOp op) {
+  RankedTensorType type = op.getResult().getType(), scalarType = type.clone(ArrayRef<int64_t>{});
+  auto value = cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>();
+  Value scalar =
+      nn::ConstantOp::create(builder, op.getLoc(), scalarType, DenseElementsAttr::get(scalarType, value));
+  return nn::BroadcastOp::create(builder, op.getLoc(), type, scalar, ArrayRef<int64_t>{});
+}
+
 /// Reductions along separate runs of axes become reductions one after the other, the innermost first.
 void splitReductions(func::FuncOp function) {
   SmallVector<nn::ReduceOp> reductions;
   function.walk([&](nn::ReduceOp op) { reductions.push_back(op); });
   for (nn::ReduceOp op : reductions) {
+    OpBuilder builder(op);
+    if (auto constant = op.getOperand().getDefiningOp<nn::ConstantOp>();
+        constant && constant.getValue().isSplat())
+      op.getOperandMutable().set(broadcastSplat(builder, constant));
     SmallVector<SmallVector<int64_t>> runs = splitIntoRuns(op);
     if (runs.size() < 2)
       continue;
-    OpBuilder builder(op);
     Value value = op.getOperand();
     for (ArrayRef<int64_t> run : llvm::reverse(runs)) {
       auto type = cast<RankedTensorType>(value.getType());
@@ -91,9 +103,24 @@ bool isLight(Operation *op) {
   return isa<nn::BroadcastOp, nn::IotaOp, nn::ReshapeOp>(op);
 }
 
+/// Gives each broadcast of a light op its own copy of it: inside one kernel they may go along different
+/// dimensions.
+void separateBroadcasts(func::FuncOp function) {
+  for (Operation &op : llvm::reverse(function.getBody().front())) {
+    if (!isLight(&op) || isa<nn::ConstantOp>(op))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op.getUses())
+      if (isa<nn::BroadcastOp>(use.getOwner()))
+        uses.push_back(&use);
+    for (OpOperand *use : llvm::drop_begin(uses, uses.empty() ? 0 : 1))
+      use->set(OpBuilder(&op).clone(op)->getResult(0));
+  }
+}
+
 struct Cluster {
-  SmallVector<Operation *> members;  // in the order of the block
-  SmallVector<Operation *> copies;   // members of other clusters that are computed here once more
+  SmallVector<Operation *> members; // in the order of the block
+  SmallVector<Operation *> copies;  // members of other clusters that are computed here once more
 };
 
 class GroupFormer {
@@ -114,9 +141,11 @@ public:
   }
 
 private:
-  // ---- What belongs to which cluster -------------------------------------------------------------------------------
+  // ---- What belongs to which cluster
+  // -------------------------------------------------------------------------------
 
-  /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the parameter.
+  /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the
+  /// parameter.
   void markParameterValues() {
     auto function = cast<func::FuncOp>(block.getParentOp());
     for (BlockArgument argument : block.getArguments())
@@ -124,7 +153,8 @@ private:
         if (role.getKind() == nn::RoleKind::Parameter || role.getKind() == nn::RoleKind::Frozen)
           parameterValues.insert(argument);
     for (Operation &op : block)
-      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) && parameterValues.contains(op.getOperand(0)))
+      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) &&
+          parameterValues.contains(op.getOperand(0)))
         parameterValues.insert(op.getResult(0));
   }
 
@@ -144,6 +174,13 @@ private:
       cluster.members.push_back(&op);
       leader[&op] = &op;
     }
+    for (auto &[op, cluster] : clusters) {
+      std::string why;
+      OperandMaps operandMaps;
+      if (failed(
+              computeKernelShape(close(cluster.members), findResults(cluster.members), &why, &operandMaps)))
+        return op->emitOpError("cannot be computed by one kernel: ") << why;
+    }
     return success();
   }
 
@@ -154,7 +191,8 @@ private:
     return it->second = findLeader(it->second);
   }
 
-  /// Whether the copy of a light op is part of a group with these members: reshapes only on top of something inside.
+  /// Whether the copy of a light op is part of a group with these members: reshapes only on top of something
+  /// inside.
   bool belongsInside(Operation *op, const DenseSet<Operation *> &members) {
     if (!op || op->getBlock() != &block)
       return false;
@@ -189,7 +227,8 @@ private:
     }
   }
 
-  /// The member results that an op outside reads, in the order of the block. Copies of an op read its operands too.
+  /// The member results that an op outside reads, in the order of the block. Copies of an op read its
+  /// operands too.
   SmallVector<Value> findResults(ArrayRef<Operation *> members) {
     DenseSet<Operation *> inside(members.begin(), members.end());
     SmallVector<Value> results;
@@ -217,7 +256,8 @@ private:
     return operands.takeVector();
   }
 
-  // ---- Joining -----------------------------------------------------------------------------------------------------
+  // ---- Joining
+  // -----------------------------------------------------------------------------------------------------
 
   /// Whether a path leads from cluster `from` to cluster `to` through an op of neither.
   bool hasPathOutside(Operation *from, Operation *to) {
@@ -255,7 +295,8 @@ private:
     SmallVector<Value> results = findResults(members);
     if (ops.size() > kMaxOps || findOperands(ops).size() + results.size() > kMaxPointers)
       return false;
-    FailureOr<KernelShape> shape = computeKernelShape(ops, results);
+    OperandMaps operandMaps;
+    FailureOr<KernelShape> shape = computeKernelShape(ops, results, nullptr, &operandMaps);
     if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
       return false;
     bool column = shape->kind == KernelShape::Kind::Column;
@@ -339,11 +380,14 @@ private:
         joinReadersOf(result);
   }
 
-  // ---- Copying -----------------------------------------------------------------------------------------------------
+  // ---- Copying
+  // -----------------------------------------------------------------------------------------------------
 
-  /// Finds what has to be computed in `reader` for it to need `op`'s result no more: `op` and cheap ops of the same cluster. Fails
-  /// where that costs another tensor of the size, reads a parameter again or makes its cluster write more.
-  bool collectCopies(Operation *op, Operation *reader, llvm::SetVector<Operation *> &copies) {
+  /// Finds what has to be computed in `reader` for it to need `op`'s result no more: `op` and cheap ops of
+  /// the same cluster. Returns how many more tensors of about its size `reader` then reads, or none where a
+  /// parameter would be read again or the cluster of `op` would write more.
+  std::optional<size_t> collectCopies(Operation *op, Operation *reader,
+                                      llvm::SetVector<Operation *> &copies) {
     Operation *own = findLeader(op);
     Cluster &target = clusters[reader];
     SmallVector<Operation *> computed(target.members);
@@ -358,7 +402,7 @@ private:
       if (!copies.insert(next))
         continue;
       if (copies.size() > kMaxCopies)
-        return false;
+        return std::nullopt;
       SmallVector<Value> operands(next->getOperands());
       while (!operands.empty()) {
         Value operand = operands.pop_back_val();
@@ -376,12 +420,12 @@ private:
           continue;
         }
         if (parameterValues.contains(operand) || (!isWritten && isBig(operand)))
-          return false;
+          return std::nullopt;
         if (isBig(operand))
           further.insert(operand);
       }
     }
-    return further.size() <= 1;
+    return further.size();
   }
 
   /// Copies cheap ops to where they are read, if thereby nothing reads them from memory.
@@ -402,13 +446,16 @@ private:
         }
       });
       SmallVector<llvm::SetVector<Operation *>> copies(readers.size());
+      size_t furtherReads = 0;
       for (size_t i = 0; i < readers.size() && everyReaderFits; ++i) {
-        everyReaderFits = collectCopies(&op, readers[i], copies[i]);
+        std::optional<size_t> further = collectCopies(&op, readers[i], copies[i]);
         SmallVector<Operation *> all(clusters[readers[i]].copies);
         llvm::append_range(all, copies[i]);
-        everyReaderFits = everyReaderFits && fitsOneKernel(clusters[readers[i]].members, all);
+        everyReaderFits = further && fitsOneKernel(clusters[readers[i]].members, all);
+        furtherReads += further.value_or(0);
       }
-      if (!everyReaderFits)
+      // What is saved: one tensor that is written once and read by each reader.
+      if (!everyReaderFits || furtherReads > readers.size() + 1)
         continue;
       for (auto [reader, ops] : llvm::zip_equal(readers, copies))
         for (Operation *copy : ops)
@@ -419,7 +466,8 @@ private:
     }
   }
 
-  // ---- Building ----------------------------------------------------------------------------------------------------
+  // ---- Building
+  // ----------------------------------------------------------------------------------------------------
 
   void buildGroups() {
     // In the order of their last members, so that what is made does not depend on hashing.
@@ -434,7 +482,9 @@ private:
       if (made && llvm::any_of(op.getUsers(), [&](Operation *user) { return isReadOutside(user); }))
         all.push_back({{&op}, {}});
     }
-    llvm::sort(all, [&](const Cluster &a, const Cluster &b) { return order.at(a.members.back()) < order.at(b.members.back()); });
+    llvm::sort(all, [&](const Cluster &a, const Cluster &b) {
+      return order.at(a.members.back()) < order.at(b.members.back());
+    });
     struct Replacement {
       nn::GroupOp group;
       SmallVector<Value> results;
@@ -477,28 +527,39 @@ private:
     OpBuilder builder(members.back()->getContext());
     builder.setInsertionPointAfter(members.back());
     Location loc = builder.getFusedLoc(locations);
+    // A value that broadcasts read along different dimensions is as many operands.
+    OperandMaps operandMaps;
+    FailureOr<KernelShape> shape = computeKernelShape(ops, results, nullptr, &operandMaps);
+    DenseMap<OpOperand *, size_t> further;
+    for (auto &[use, map] : operandMaps) {
+      if (failed(shape) || shape->getMap(use->get()) == ArrayRef<IndexDigit>(map))
+        continue;
+      auto same = llvm::find_if(
+          operandMaps, [&](auto &other) { return other.first->get() == use->get() && other.second == map; });
+      if (same->first == use)
+        operands.push_back(use->get());
+      further[use] = same->first == use ? operands.size() - 1 : further.lookup(same->first);
+    }
     auto group = nn::GroupOp::create(builder, loc, ValueRange(results).getTypes(), operands);
     Block *body = builder.createBlock(&group.getBody());
     IRMapping mapping;
-    for (Value operand : operands)
-      mapping.map(operand, body->addArgument(operand.getType(), operand.getLoc()));
+    for (Value operand : operands) {
+      Value argument = body->addArgument(operand.getType(), operand.getLoc());
+      if (!mapping.contains(operand))
+        mapping.map(operand, argument);
+    }
     for (Operation *op : ops) {
       if (isa<nn::ConstantOp>(op) && op == members.front())
         mapping.map(op->getResult(0), broadcastSplat(builder, cast<nn::ConstantOp>(op)));
       else
-        builder.clone(*op, mapping);
+        for (OpOperand &use : builder.clone(*op, mapping)->getOpOperands())
+          if (auto it = further.find(&op->getOpOperand(use.getOperandNumber())); it != further.end())
+            use.set(body->getArgument(it->second));
     }
-    SmallVector<Value> yielded = llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); });
+    SmallVector<Value> yielded =
+        llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); });
     nn::YieldOp::create(builder, loc, yielded);
     return group;
-  }
-
-  /// A kernel writes what it computes: a splat that is a result is the broadcast of a scalar.
-  Value broadcastSplat(OpBuilder &builder, nn::ConstantOp op) {
-    RankedTensorType type = op.getResult().getType(), scalarType = type.clone(ArrayRef<int64_t>{});
-    auto value = cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>();
-    Value scalar = nn::ConstantOp::create(builder, op.getLoc(), scalarType, DenseElementsAttr::get(scalarType, value));
-    return nn::BroadcastOp::create(builder, op.getLoc(), type, scalar, ArrayRef<int64_t>{});
   }
 
   Block &block;
@@ -506,8 +567,8 @@ private:
   DenseSet<Value> parameterValues;
   llvm::MapVector<Operation *, Cluster> clusters;
   DenseMap<Operation *, Operation *> leader;
-  DenseSet<std::pair<Operation *, Operation *>> copiedInto;            // op, leader of the cluster
-  DenseMap<Operation *, SmallVector<Operation *>> copyHolders;         // leaders of the clusters that hold a copy
+  DenseSet<std::pair<Operation *, Operation *>> copiedInto;    // op, leader of the cluster
+  DenseMap<Operation *, SmallVector<Operation *>> copyHolders; // leaders of the clusters that hold a copy
 };
 
 class NNFormGroups : public impl::NNFormGroupsBase<NNFormGroups> {
@@ -518,6 +579,7 @@ public:
       if (function.isExternal())
         continue;
       splitReductions(function);
+      separateBroadcasts(function);
       if (failed(GroupFormer(function).run()))
         return signalPassFailure();
     }

@@ -142,6 +142,33 @@ func.func @mask(%x: tensor<2x4x4xf32>) -> tensor<2x4x4xf32> {
 
 // -----
 
+// The gradients of a layer norm: both kernels compute the normalised rows from the input, so that nothing writes them.
+// CHECK-LABEL: func @copies
+// CHECK:         nn.group
+// CHECK:           nn.sub
+// CHECK:           nn.mul
+// CHECK:           nn.reduce sum %{{.*}} axes [1]
+// CHECK:           nn.yield %{{[0-9]+}} : tensor<64xf32>
+// CHECK:         nn.group
+// CHECK:           nn.sub
+// CHECK:           nn.mul
+// CHECK:           nn.reduce sum %{{.*}} axes [0]
+// CHECK:           nn.yield %{{[0-9]+}} : tensor<32xf32>
+func.func @copies(%x: tensor<64x32xf32>, %g: tensor<64x32xf32>, %mean: tensor<64xf32>, %rstd: tensor<64xf32>)
+    -> (tensor<64xf32>, tensor<32xf32>) {
+  %0 = nn.broadcast %mean dims [0] : tensor<64xf32> to tensor<64x32xf32>
+  %1 = nn.sub %x, %0 : tensor<64x32xf32>
+  %2 = nn.broadcast %rstd dims [0] : tensor<64xf32> to tensor<64x32xf32>
+  %3 = nn.mul %1, %2 : tensor<64x32xf32>
+  %4 = nn.mul %3, %g : tensor<64x32xf32>
+  %5 = nn.reduce sum %4 axes [1] : tensor<64x32xf32> to tensor<64xf32>
+  %6 = nn.mul %3, %g : tensor<64x32xf32>
+  %7 = nn.reduce sum %6 axes [0] : tensor<64x32xf32> to tensor<32xf32>
+  return %5, %7 : tensor<64xf32>, tensor<32xf32>
+}
+
+// -----
+
 // Nothing to group: the optimizer has a kernel of its own, views of parameters follow their gather.
 // CHECK-LABEL: func @untouched
 // CHECK-NOT:     nn.group
@@ -157,4 +184,15 @@ func.func @half(%x: tensor<8xbf16>) -> tensor<8xbf16> {
   // expected-error@+1 {{'nn.tanh' op cannot be computed by a generated kernel: nn.tanh: no generated code for elements of type bf16}}
   %0 = nn.tanh %x : tensor<8xbf16>
   return %0 : tensor<8xbf16>
+}
+
+// -----
+
+// Rows of 10 elements that repeat every 5.
+func.func @part_of_a_row(%x: tensor<5xf32>) -> tensor<4xf32> {
+  %0 = nn.broadcast %x dims [1] : tensor<5xf32> to tensor<8x5xf32>
+  %1 = nn.reshape %0 : tensor<8x5xf32> to tensor<4x10xf32>
+  // expected-error@+1 {{'nn.reduce' op cannot be computed by one kernel: a value of type tensor<5xf32> covers a part of the innermost dimension}}
+  %2 = nn.reduce sum %1 axes [1] : tensor<4x10xf32> to tensor<4xf32>
+  return %2 : tensor<4xf32>
 }

@@ -14,7 +14,9 @@ TEST(ColumnKernels, BiasGradient) {
       Program program(llvm::formatv(R"(func.func @f(%x: tensor<{0}x{1}xf32>) -> tensor<{1}xf32> {{
         %0 = nn.reduce sum %x axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
         return %0 : tensor<{1}xf32>
-      })", rows, columns).str());
+      })",
+                                    rows, columns)
+                          .str());
       EXPECT_EQ(program.getItems(0), (columns + 63) / 64);
       program.check({.absolute = 1e-5});
     }
@@ -24,7 +26,8 @@ TEST(ColumnKernels, BiasGradient) {
 TEST(ColumnKernels, WholeResultBesideTheSum) {
   for (int64_t columns : {16, 40, 200}) {
     SCOPED_TRACE(columns);
-    Program program(llvm::formatv(R"(func.func @f(%x: tensor<3x11x{0}xf32>, %g: tensor<3x11x{0}xf32>, %b: tensor<{0}xf32>)
+    Program program(
+        llvm::formatv(R"(func.func @f(%x: tensor<3x11x{0}xf32>, %g: tensor<3x11x{0}xf32>, %b: tensor<{0}xf32>)
         -> (tensor<33x{0}xf32>, tensor<{0}xf32>) {{
       %bb = nn.broadcast %b dims [2] : tensor<{0}xf32> to tensor<3x11x{0}xf32>
       %0 = nn.add %x, %bb : tensor<3x11x{0}xf32>
@@ -33,7 +36,9 @@ TEST(ColumnKernels, WholeResultBesideTheSum) {
       %3 = nn.reduce sum %2 axes [0, 1] : tensor<3x11x{0}xf32> to tensor<{0}xf32>
       %4 = nn.reshape %2 : tensor<3x11x{0}xf32> to tensor<33x{0}xf32>
       return %4, %3 : tensor<33x{0}xf32>, tensor<{0}xf32>
-    })", columns).str());
+    })",
+                      columns)
+            .str());
     EXPECT_EQ(program.countKernels(), 1);
     program.check({.absolute = 1e-5});
   }

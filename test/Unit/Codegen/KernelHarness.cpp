@@ -2,10 +2,10 @@
 #include "KernelHarness.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
-#include "zero/Transforms/NN/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "zero/Transforms/NN/Passes.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <dlfcn.h>
@@ -42,7 +42,8 @@ std::vector<CpuVariant> getVariants() {
   return variants;
 }
 
-/// Replaces what @f returns by the gradients of the operands of its only composite, given those of its float results.
+/// Replaces what @f returns by the gradients of the operands of its only composite, given those of its float
+/// results.
 static void differentiate(func::FuncOp function) {
   Block &block = function.getBody().front();
   nn::DifferentiableOpInterface composite;
@@ -53,7 +54,8 @@ static void differentiate(func::FuncOp function) {
   for (Value result : composite->getResults()) {
     bool isFloat = isa<FloatType>(cast<RankedTensorType>(result.getType()).getElementType());
     bool isReturned = llvm::is_contained(block.getTerminator()->getOperands(), result);
-    resultGradients.push_back(isFloat && isReturned ? block.addArgument(result.getType(), result.getLoc()) : Value());
+    resultGradients.push_back(isFloat && isReturned ? block.addArgument(result.getType(), result.getLoc())
+                                                    : Value());
   }
   OpBuilder builder(block.getTerminator());
   SmallVector<bool> needed(composite->getNumOperands(), true);
@@ -62,7 +64,8 @@ static void differentiate(func::FuncOp function) {
     if (gradient)
       gradients.push_back(gradient);
   block.getTerminator()->setOperands(gradients);
-  function.setFunctionType(builder.getFunctionType(block.getArgumentTypes(), ValueRange(gradients).getTypes()));
+  function.setFunctionType(
+      builder.getFunctionType(block.getArgumentTypes(), ValueRange(gradients).getTypes()));
 }
 
 Program::Program(const std::string &text, bool addGradients) : context(MLIRContext::Threading::DISABLED) {
@@ -89,8 +92,9 @@ Program::Program(const std::string &text, bool addGradients) : context(MLIRConte
     if (!isa<nn::GroupOp, nn::AdamOp, nn::SgdOp>(op))
       return;
     std::string name = "k" + std::to_string(items.size());
-    auto function = func::FuncOp::create(builder, op->getLoc(), name + "_body",
-                                         builder.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+    auto function =
+        func::FuncOp::create(builder, op->getLoc(), name + "_body",
+                             builder.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
     function.setPrivate();
     Block *block = function.addEntryBlock();
     OpBuilder inside = OpBuilder::atBlockEnd(block);
@@ -143,14 +147,16 @@ std::vector<HostTensor> Program::evaluate(const std::vector<HostTensor> &argumen
   return std::vector<HostTensor>(results->begin(), results->end());
 }
 
-std::vector<HostTensor> Program::runKernel(const std::string &name, int64_t count, const std::vector<HostTensor> &operands,
-                                           TypeRange resultTypes, const LoadedObject &object, int64_t piece, int64_t shift) {
+std::vector<HostTensor> Program::runKernel(const std::string &name, int64_t count,
+                                           const std::vector<HostTensor> &operands, TypeRange resultTypes,
+                                           const LoadedObject &object, int64_t piece, int64_t shift) {
   // Each tensor between two guards.
   constexpr int64_t guard = 256;
   std::vector<std::vector<char>> memory;
   std::vector<void *> pointers;
   auto place = [&](const HostTensor &tensor) {
-    std::vector<char> &bytes = memory.emplace_back(tensor.getBytes().size() + 2 * guard + 64 + shift, char(0x5a));
+    std::vector<char> &bytes =
+        memory.emplace_back(tensor.getBytes().size() + 2 * guard + 64 + shift, char(0x5a));
     auto address = reinterpret_cast<uintptr_t>(bytes.data()) + guard;
     char *start = reinterpret_cast<char *>((address + 63) / 64 * 64 + shift);
     if (!tensor.getBytes().empty())
@@ -183,14 +189,41 @@ std::vector<HostTensor> Program::runKernel(const std::string &name, int64_t coun
         break;
       }
     if (!isResult)
-      EXPECT_TRUE(std::equal(start, start + size, tensor.getBytes().begin())) << name << " writes operand " << i;
+      EXPECT_TRUE(std::equal(start, start + size, tensor.getBytes().begin()))
+          << name << " writes operand " << i;
     else if (size)
       std::memcpy(results[i - operands.size()].getBytes().data(), start, size);
   }
   return results;
 }
 
-std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, CpuVariant variant, int64_t piece, int64_t shift) {
+func::FuncOp Program::getBody(int kernel) {
+  return kernels->lookupSymbol<func::FuncOp>("k" + std::to_string(kernel) + "_body");
+}
+
+void Program::checkInPlace(const std::string &name, int64_t count, const std::vector<HostTensor> &operands,
+                           const std::vector<HostTensor> &results, const LoadedObject &object) {
+  func::FuncOp body = kernels->lookupSymbol<func::FuncOp>(name + "_body");
+  for (size_t result = 0; result < results.size(); ++result)
+    for (size_t operand = 0; operand < operands.size(); ++operand) {
+      if (!canComputeInPlace(body, operand, result))
+        continue;
+      std::vector<HostTensor> tensors = operands;
+      tensors.insert(tensors.end(), results.begin(), results.end());
+      std::vector<void *> pointers;
+      for (HostTensor &tensor : tensors)
+        pointers.push_back(tensor.getBytes().data());
+      pointers[operands.size() + result] = pointers[operand];
+      object.get(name)(pointers.data(), 0, count);
+      for (size_t i = 0; i < results.size(); ++i)
+        EXPECT_TRUE(tensors[i == result ? operand : operands.size() + i].getBytes() == results[i].getBytes())
+            << name << ": result " << result << " in the memory of operand " << operand << " changes result "
+            << i;
+    }
+}
+
+std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, CpuVariant variant,
+                                     int64_t piece, int64_t shift) {
   std::unique_ptr<LoadedObject> &object = objects[variant];
   if (!object) {
     Expected<std::string> bytes = compileKernels(*kernels, variant);
@@ -218,7 +251,9 @@ std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, C
     std::vector<HostTensor> operands = lookup(op.getOperands()), results;
     if (auto kernel = op.getAttrOfType<StringAttr>("kernel")) {
       int64_t index = std::stoll(kernel.getValue().drop_front().str());
-      results = runKernel(kernel.getValue().str(), items[index], operands, op.getResultTypes(), *object, piece, shift);
+      results = runKernel(kernel.getValue().str(), items[index], operands, op.getResultTypes(), *object,
+                          piece, shift);
+      checkInPlace(kernel.getValue().str(), items[index], operands, results, *object);
     } else {
       auto evaluated = reference::evaluate(&op, operands);
       EXPECT_TRUE(succeeded(evaluated));
@@ -230,17 +265,22 @@ std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, C
   return lookup(function.getBody().front().getTerminator()->getOperands());
 }
 
-static void compare(const HostTensor &actual, const HostTensor &expected, const Options &options, size_t result) {
+static void compare(const HostTensor &actual, const HostTensor &expected, const Options &options,
+                    size_t result) {
   ASSERT_EQ(actual.getType(), expected.getType());
   int failures = 0;
   for (int64_t i = 0; i < expected.getNumElements() && failures < 5; ++i) {
     if (!expected.isFloat()) {
-      EXPECT_EQ(actual.getInt(i), expected.getInt(i)) << "result " << result << " element " << i, failures += actual.getInt(i) != expected.getInt(i);
+      EXPECT_EQ(actual.getInt(i), expected.getInt(i)) << "result " << result << " element " << i,
+          failures += actual.getInt(i) != expected.getInt(i);
       continue;
     }
     double a = actual.getFloat(i), e = expected.getFloat(i);
-    bool equal = std::isnan(e) ? std::isnan(a) : a == e || std::abs(a - e) <= options.absolute + options.relative * std::abs(e);
-    EXPECT_TRUE(equal) << "result " << result << " element " << i << ": " << a << " but the reference has " << e;
+    bool equal = std::isnan(e)
+                     ? std::isnan(a)
+                     : a == e || std::abs(a - e) <= options.absolute + options.relative * std::abs(e);
+    EXPECT_TRUE(equal) << "result " << result << " element " << i << ": " << a << " but the reference has "
+                       << e;
     failures += !equal;
   }
 }

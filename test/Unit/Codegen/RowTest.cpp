@@ -17,7 +17,8 @@ const char *const kSoftmax = R"(func.func @f(%x: tensor<5x{0}xf32>) -> tensor<5x
   return %0 : tensor<5x{0}xf32>
 })";
 
-const char *const kLayerNorm = R"(func.func @f(%x: tensor<2x3x{0}xf32>, %s: tensor<{0}xf32>, %b: tensor<{0}xf32>)
+const char *const kLayerNorm =
+    R"(func.func @f(%x: tensor<2x3x{0}xf32>, %s: tensor<{0}xf32>, %b: tensor<{0}xf32>)
     -> (tensor<2x3x{0}xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {{
   %0:3 = nn.layer_norm %x scale %s bias %b epsilon 1.0e-5
     : tensor<2x3x{0}xf32>, tensor<{0}xf32>, tensor<{0}xf32> -> tensor<2x3x{0}xf32>, tensor<2x3xf32>, tensor<2x3xf32>
@@ -44,10 +45,10 @@ TEST(RowKernels, SoftmaxOfInfinitiesAndNaN) {
   const double infinity = std::numeric_limits<double>::infinity();
   Program program(format(kSoftmax, 20));
   std::vector<double> values(100, 1.0);
-  values[3] = -infinity;                                       // masked
-  std::fill_n(values.begin() + 20, 20, -infinity);             // a row of masked elements only
-  values[47] = std::numeric_limits<double>::quiet_NaN();       // in the first vector
-  values[79] = std::numeric_limits<double>::quiet_NaN();       // in the tail
+  values[3] = -infinity;                                 // masked
+  std::fill_n(values.begin() + 20, 20, -infinity);       // a row of masked elements only
+  values[47] = std::numeric_limits<double>::quiet_NaN(); // in the first vector
+  values[79] = std::numeric_limits<double>::quiet_NaN(); // in the tail
   program.check({.values = {{0, values}}});
 }
 
@@ -118,11 +119,17 @@ TEST(RowKernels, ReductionKinds) {
       SCOPED_TRACE(llvm::formatv("{0} {1}", element, size).str());
       std::string body;
       for (const char *kind : {"sum", "max", "min", "prod"})
-        body += llvm::formatv("  %{0} = nn.reduce {0} %x axes [1] : tensor<3x{2}x{1}> to tensor<3x{1}>\n", kind, element, size).str();
-      Program program(llvm::formatv(R"(func.func @f(%x: tensor<3x{1}x{0}>) -> (tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>) {{
+        body += llvm::formatv("  %{0} = nn.reduce {0} %x axes [1] : tensor<3x{2}x{1}> to tensor<3x{1}>\n",
+                              kind, element, size)
+                    .str();
+      Program program(
+          llvm::formatv(
+              R"(func.func @f(%x: tensor<3x{1}x{0}>) -> (tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>) {{
         {2}
         return %sum, %max, %min, %prod : tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>, tensor<3x{0}>
-      })", element, size, body).str());
+      })",
+              element, size, body)
+              .str());
       EXPECT_EQ(program.countKernels(), 1);
       program.check({.low = 0.5, .high = 1.5, .lowInt = 1, .highInt = 3});
     }
@@ -133,7 +140,9 @@ TEST(RowKernels, ReductionsOfNothing) {
     Program program(llvm::formatv(R"(func.func @f(%x: tensor<3x0xf32>) -> tensor<3xf32> {{
       %0 = nn.reduce {0} %x axes [1] : tensor<3x0xf32> to tensor<3xf32>
       return %0 : tensor<3xf32>
-    })", kind).str());
+    })",
+                                  kind)
+                        .str());
     program.check();
   }
 }
