@@ -34,9 +34,7 @@ LogicalResult buildConstant(NodeContext &node) {
 }
 
 /// One number in a shape given by a 1-d tensor.
-FailureOr<Tensor> fill(NodeContext &node, const Tensor &number, const Tensor &shape) {
-  if (shape.rank() != 1 || !shape.shape[0].isStatic())
-    return node.error() << "needs a shape of known rank, not " << shape.type();
+Tensor fill(NodeContext &node, const Tensor &number, const Tensor &shape) {
   Dims result;
   if (shape.contents)
     result = *shape.contents;
@@ -47,7 +45,7 @@ FailureOr<Tensor> fill(NodeContext &node, const Tensor &number, const Tensor &sh
 }
 
 LogicalResult buildConstantOfShape(NodeContext &node) {
-  FailureOr<Tensor> shape = node.input(0);
+  FailureOr<Tensor> shape = node.sizesInput(0);
   if (failed(shape))
     return failure();
   Tensor number = node.splat(0, node.builder.getF32Type());
@@ -59,12 +57,12 @@ LogicalResult buildConstantOfShape(NodeContext &node) {
       return node.error() << "attribute 'value' needs one element, not " << stored->type();
     number = node.reshape(*stored, {});
   }
-  FailureOr<Tensor> result = fill(node, number, *shape);
-  if (failed(result))
-    return failure();
-  if (shape->contents && result->rank() == 1 && number.contents && result->shape[0].isStatic())
-    result->contents = Dims(result->shape[0].value(), number.contents->front());
-  return node.set(std::move(*result));
+  Tensor result = fill(node, number, *shape);
+  constexpr int64_t kSmall = 64; // a list of sizes or axes, say
+  if (shape->contents && result.rank() == 1 && number.contents && result.shape[0].isStatic() &&
+      result.shape[0].value() <= kSmall)
+    result.contents = Dims(result.shape[0].value(), number.contents->front());
+  return node.set(std::move(result));
 }
 
 /// start, start + delta, ... below limit. A length that is known only with the batch is counted by a running

@@ -15,6 +15,10 @@ template <typename OpTy> LogicalResult buildUnary(NodeContext &node) {
 /// The first inputs, all tensors of one element type, brought to one shape.
 FailureOr<SmallVector<Tensor>> broadcastInputs(NodeContext &node, unsigned count) {
   SmallVector<Tensor> tensors;
+  if (count == 0) {
+    node.error() << "has no input";
+    return failure();
+  }
   for (unsigned i = 0; i < count; ++i) {
     FailureOr<Tensor> tensor = node.input(i);
     if (failed(tensor))

@@ -111,6 +111,10 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);
   /// The same for an input of one element.
   mlir::FailureOr<int64_t> integer(unsigned index, llvm::StringRef what);
+  /// An input that is a shape: a 1-d i64 tensor of known length.
+  mlir::FailureOr<Tensor> shapeInput(unsigned index);
+  /// The same without a negative element.
+  mlir::FailureOr<Tensor> sizesInput(unsigned index);
   /// Integers that newer operator sets pass as an input and older ones as an attribute; none if neither is
   /// given.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> inputOrAttribute(unsigned index,

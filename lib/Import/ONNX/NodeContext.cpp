@@ -45,6 +45,28 @@ FailureOr<int64_t> NodeContext::integer(unsigned index, StringRef what) {
   return elements->front();
 }
 
+FailureOr<Tensor> NodeContext::shapeInput(unsigned index) {
+  FailureOr<Tensor> shape = input(index);
+  if (failed(shape))
+    return failure();
+  if (shape->rank() == 1 && shape->shape[0].isStatic() && shape->elementType().isSignlessInteger(64))
+    return shape;
+  error() << "needs a shape, a list of int64 of known length, not " << shape->type();
+  return failure();
+}
+
+FailureOr<Tensor> NodeContext::sizesInput(unsigned index) {
+  FailureOr<Tensor> shape = shapeInput(index);
+  if (failed(shape) || !shape->contents)
+    return shape;
+  for (const Dim &dim : *shape->contents)
+    if (dim.isStatic() && dim.value() < 0) {
+      error() << "has the size " << dim.value() << " in its shape";
+      return failure();
+    }
+  return shape;
+}
+
 FailureOr<std::optional<SmallVector<int64_t>>> NodeContext::inputOrAttribute(unsigned index, StringRef name) {
   if (!has(index))
     return intsAttribute(name);

@@ -111,7 +111,8 @@ LogicalResult buildConcatFromSequence(NodeContext &node) {
       shape.insert(shape.begin() + *axis, Dim(1));
       part = node.reshape(part, std::move(shape));
     }
-  return node.set(node.concat(parts, *axis));
+  FailureOr<Tensor> joined = joinTensors(node, parts, *axis);
+  return failed(joined) ? failure() : node.set(std::move(*joined));
 }
 
 constexpr OperatorRow rows[] = {

@@ -27,6 +27,21 @@ FailureOr<SmallVector<Tensor, 1>> zero::onnx_import::splitTensor(NodeContext &no
   return parts;
 }
 
+FailureOr<Tensor> zero::onnx_import::joinTensors(NodeContext &node, ArrayRef<Tensor> parts, int64_t axis) {
+  const Tensor &first = parts.front();
+  for (const Tensor &part : parts) {
+    bool fits = part.rank() == first.rank() && part.elementType() == first.elementType();
+    for (int64_t i = 0; fits && i < part.rank(); ++i)
+      fits = i == axis || !part.shape[i].isStatic() || !first.shape[i].isStatic() ||
+             part.shape[i] == first.shape[i];
+    if (!fits) {
+      node.error() << "joins " << first.type() << " and " << part.type() << " along dimension " << axis;
+      return failure();
+    }
+  }
+  return node.concat(parts, axis);
+}
+
 namespace {
 
 /// [start, end) of the shape (attributes since opset 15).
@@ -57,18 +72,15 @@ LogicalResult buildSize(NodeContext &node) {
 
 /// -1: what remains; 0: the operand's dimension, unless `allowzero`.
 LogicalResult buildReshape(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0), shape = node.input(1);
+  FailureOr<Tensor> x = node.input(0), shape = node.shapeInput(1);
   if (failed(x) || failed(shape))
     return failure();
   bool allowZero = node.intAttribute("allowzero", 0) != 0;
-  if (shape->rank() != 1 || !shape->shape[0].isStatic())
-    return node.error() << "needs a shape of known rank, not " << shape->type();
   Dims result;
   if (!shape->contents) {
     for (int64_t i = 0; i < shape->shape[0].value(); ++i)
       result.push_back(node.freshDim());
-    return node.set(
-        node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+    return node.set(node.reshapeTo(*x, *shape, std::move(result), allowZero));
   }
   std::optional<size_t> rest;
   for (auto [index, dim] : llvm::enumerate(*shape->contents)) {
@@ -103,8 +115,7 @@ LogicalResult buildReshape(NodeContext &node) {
                         << want->value();
   }
   if (llvm::count_if(result, [](const Dim &dim) { return !dim.isStatic(); }) > 1 && result != x->shape)
-    return node.set(
-        node.reshapeTo(*x, node.cast(*shape, node.builder.getI64Type()), std::move(result), allowZero));
+    return node.set(node.reshapeTo(*x, *shape, std::move(result), allowZero));
   return node.set(node.reshape(*x, std::move(result)));
 }
 
@@ -196,15 +207,8 @@ LogicalResult buildConcat(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", 0), parts.front().rank());
   if (failed(axis))
     return failure();
-  for (const Tensor &part : parts) {
-    if (part.rank() != parts.front().rank() || part.elementType() != parts.front().elementType())
-      return node.error() << "joins " << parts.front().type() << " and " << part.type();
-    for (int64_t i = 0; i < part.rank(); ++i)
-      if (i != *axis && part.shape[i].isStatic() && parts.front().shape[i].isStatic() &&
-          part.shape[i] != parts.front().shape[i])
-        return node.error() << "joins " << parts.front().type() << " and " << part.type();
-  }
-  return node.set(node.concat(parts, *axis));
+  FailureOr<Tensor> joined = joinTensors(node, parts, *axis);
+  return failed(joined) ? failure() : node.set(std::move(*joined));
 }
 
 /// Sizes are an input since opset 13, an attribute before; else equal parts (the last smaller, since opset
@@ -264,18 +268,26 @@ FailureOr<std::optional<Dims>> sliceList(NodeContext &node, unsigned index, Stri
 
 LogicalResult buildSlice(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
-  FailureOr<std::optional<Dims>> starts = sliceList(node, 1, "starts"), ends = sliceList(node, 2, "ends"),
-                                 axes = sliceList(node, 3, "axes"), steps = sliceList(node, 4, "steps");
-  if (failed(x) || failed(starts) || failed(ends) || failed(axes) || failed(steps))
+  if (failed(x))
     return failure();
-  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() ||
-      (*axes && (*axes)->size() != (*starts)->size()) || (*steps && (*steps)->size() != (*starts)->size()))
+  // starts, ends, axes, steps
+  StringRef names[] = {"starts", "ends", "axes", "steps"};
+  std::optional<Dims> lists[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    FailureOr<std::optional<Dims>> list = sliceList(node, i + 1, names[i]);
+    if (failed(list))
+      return failure();
+    lists[i] = std::move(*list);
+  }
+  const auto &[starts, ends, axes, steps] = lists;
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps && steps->size() != starts->size()))
     return node.error() << "needs starts, ends, axes and steps of one length";
   SmallVector<int64_t> from(x->rank(), 0), by(x->rank(), 1);
   Dims shape = x->shape;
-  for (size_t i = 0; i < (*starts)->size(); ++i) {
-    Dim start = (**starts)[i], end = (**ends)[i], step = *steps ? (**steps)[i] : Dim(1);
-    Dim given = *axes ? (**axes)[i] : Dim(static_cast<int64_t>(i));
+  for (size_t i = 0; i < starts->size(); ++i) {
+    Dim start = (*starts)[i], end = (*ends)[i], step = steps ? (*steps)[i] : Dim(1);
+    Dim given = axes ? (*axes)[i] : Dim(static_cast<int64_t>(i));
     if (!given.isStatic() || !step.isStatic())
       return node.error() << "axes and steps must be constant";
     FailureOr<int64_t> axis = node.axis(given.value(), x->rank());
@@ -313,11 +325,9 @@ LogicalResult buildSlice(NodeContext &node) {
 }
 
 LogicalResult buildExpand(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0), shape = node.input(1);
+  FailureOr<Tensor> x = node.input(0), shape = node.sizesInput(1);
   if (failed(x) || failed(shape))
     return failure();
-  if (shape->rank() != 1 || !shape->shape[0].isStatic())
-    return node.error() << "needs a shape of known rank, not " << shape->type();
   Dims target;
   if (shape->contents)
     target = *shape->contents;

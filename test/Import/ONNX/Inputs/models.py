@@ -199,6 +199,45 @@ def dropout():
                  [info("z", FLOAT, ["n", 3])], [tensor(array(4, 3), "w")])
 
 
+def impossible():
+    result = linear()
+    result.graph.initializer[0].dims[0] = -4
+    return result
+
+
+def zero_batch():
+    return linear(batch=0)
+
+
+def no_shape():
+    result = linear()
+    result.graph.input[0].type.tensor_type.ClearField("shape")
+    return result
+
+
+def sequence_output():
+    return model([node("SequenceConstruct", ["x"], ["z"], name="sequence"), node("Identity", ["w"], ["v"], name="keep")],
+                 [info("x", FLOAT, ["n", 4])], [info("z", FLOAT, None)], [tensor(array(4), "w")])
+
+
+def classes_only():
+    return model([node("ReduceSum", ["x"], ["s"], name="sum", keepdims=0), node("Mul", ["s", "w"], ["z"], name="scale")],
+                 [info("x", FLOAT, ["n", 4])], [info("z", FLOAT, [3])], [tensor(array(3), "w")])
+
+
+def flat_rows():
+    """Rows of the whole batch: the labels' first dimension is not the batch."""
+    return model([node("Constant", [], ["shape"], name="shape", value_ints=[-1, 4]),
+                  node("Reshape", ["x", "shape"], ["rows"], name="rows"), node("MatMul", ["rows", "w"], ["z"], name="fc")],
+                 [info("x", FLOAT, ["n", 5, 4])], [info("z", FLOAT, [None, 3])], [tensor(array(4, 3), "w")])
+
+
+def external_number():
+    result = external()
+    result.graph.initializer[0].external_data[1].value = "many"
+    return result
+
+
 def main():
     name, path = sys.argv[1:]
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
