@@ -8,6 +8,7 @@ namespace zero {
 
 PipelineFlags::PipelineFlags(Phase defaultStop)
     : category("Compilation"),
+      compileToHelp("Stop after a phase: import, backward, partition, schedule or plan (default " + getPhaseName(defaultStop).str() + ")"),
       stage("zero-stage", cl::desc("ZeRO stage, 0 to 3: shard nothing, the optimizer state, and gradients, and parameters "
                                    "(over zero_optimization.stage; default 0)"),
             cl::value_desc("N"), cl::cat(category)),
@@ -16,7 +17,7 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
                cl::cat(category)),
       worldSize("world-size", cl::desc("Ranks of the job (default: the module's zero.mesh)"), cl::value_desc("N"), cl::cat(category)),
       compileTo("compile-to",
-                cl::desc(formatv("Stop after a phase: import, backward, partition, schedule or plan (default {0})", getPhaseName(defaultStop)).str()),
+                cl::desc(compileToHelp),
                 cl::value_desc("PHASE"), cl::init(getPhaseName(defaultStop).str()), cl::cat(category)),
       dumpPhases("dump-phases", cl::desc("Write DIR/1-import.mlir ... 5-plan.mlir (default none)"), cl::value_desc("DIR"), cl::cat(category)),
       configFile("config", cl::desc("Configuration file, JSON as DeepSpeed's (default none; zero-compile --help-config lists the keys)"),

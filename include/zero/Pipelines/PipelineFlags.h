@@ -20,6 +20,7 @@ public:
 
 private:
   llvm::cl::OptionCategory category;
+  std::string compileToHelp;  // flags refer to their help, so it lives as long as they do
   llvm::cl::opt<int64_t> stage;
   llvm::cl::opt<bool> prefetch;
   llvm::cl::opt<int64_t> worldSize;
