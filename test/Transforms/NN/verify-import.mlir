@@ -15,7 +15,7 @@ func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %y: tens
 
 // -----
 
-// expected-error @+1 {{phase import holds nothing but @forward}}
+// expected-error @+1 {{phase import holds nothing but @forward and a zero.mesh}}
 func.func @backward() {
   return
 }
