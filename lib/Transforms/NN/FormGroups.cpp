@@ -17,6 +17,7 @@
 // something inside, else outside, where they cost nothing.
 //
 //===----------------------------------------------------------------------===//
+#include "ClusterGraph.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "zero/Analysis/KernelShape.h"
@@ -118,6 +119,23 @@ void separateBroadcasts(func::FuncOp function) {
   }
 }
 
+/// Whether one kernel may hold both: the same number of elements along the axes and inside them. Quick to
+/// ask.
+bool reduceAlike(nn::ReduceOp a, nn::ReduceOp b) {
+  auto measure = [](nn::ReduceOp op) {
+    int64_t reduced = 1, inside = 1;
+    for (auto [axis, size] : llvm::enumerate(op.getOperand().getType().getShape())) {
+      bool isReduced = llvm::is_contained(op.getAxes(), static_cast<int64_t>(axis));
+      if (isReduced && size > 1)
+        inside = 1;
+      (isReduced ? reduced : inside) *= size;
+    }
+    return std::pair(reduced, inside);
+  };
+  return measure(a) == measure(b);
+}
+
+/// What one group computes.
 struct Cluster {
   SmallVector<Operation *> members; // in the order of the block
   SmallVector<Operation *> copies;  // members of other clusters that are computed here once more
@@ -125,13 +143,12 @@ struct Cluster {
 
 class GroupFormer {
 public:
-  explicit GroupFormer(func::FuncOp function) : block(function.getBody().front()) {}
+  explicit GroupFormer(func::FuncOp function)
+      : block(function.getBody().front()), parameterValues(findParameterValues(function)),
+        graph(block, [this](Operation *op) { return isLightHere(op); }) {}
 
   LogicalResult run() {
-    for (Operation &op : block)
-      order[&op] = order.size();
-    markParameterValues();
-    if (failed(createClusters()))
+    if (failed(findMembers()))
       return failure();
     joinProducers();
     joinReaders();
@@ -141,21 +158,22 @@ public:
   }
 
 private:
-  // ---- What belongs to which cluster
-  // -------------------------------------------------------------------------------
+  // ---- What belongs to which cluster -----------------------------------------------------------------------
 
   /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the
   /// parameter.
-  void markParameterValues() {
-    auto function = cast<func::FuncOp>(block.getParentOp());
+  static DenseSet<Value> findParameterValues(func::FuncOp function) {
+    DenseSet<Value> values;
+    Block &block = function.getBody().front();
     for (BlockArgument argument : block.getArguments())
       if (auto role = function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName))
         if (role.getKind() == nn::RoleKind::Parameter || role.getKind() == nn::RoleKind::Frozen)
-          parameterValues.insert(argument);
+          values.insert(argument);
     for (Operation &op : block)
       if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) &&
-          parameterValues.contains(op.getOperand(0)))
-        parameterValues.insert(op.getResult(0));
+          values.contains(op.getOperand(0)))
+        values.insert(op.getResult(0));
+    return values;
   }
 
   bool isOfParametersAlone(Operation *op) const {
@@ -163,33 +181,30 @@ private:
   }
   bool isLightHere(Operation *op) const { return isLight(op) && !isOfParametersAlone(op); }
 
-  LogicalResult createClusters() {
+  LogicalResult findMembers() {
     for (Operation &op : block) {
       if (isOfParametersAlone(&op) || !(op.hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op)))
         continue;
       std::string why;
       if (!isCodegenSupported(&op, &why))
         return op.emitOpError("cannot be computed by a generated kernel: ") << why;
-      Cluster &cluster = clusters[&op];
-      cluster.members.push_back(&op);
-      leader[&op] = &op;
+      isMember.insert(&op);
+      if (auto reduce = dyn_cast<nn::ReduceOp>(op))
+        if (countElements(reduce.getOperand()) != countElements(reduce.getResult()))
+          reductions[&op] = reduce;
     }
-    for (auto &[op, cluster] : clusters) {
+    for (Operation &op : block) {
       std::string why;
       OperandMaps operandMaps;
-      if (failed(
-              computeKernelShape(close(cluster.members), findResults(cluster.members), &why, &operandMaps)))
-        return op->emitOpError("cannot be computed by one kernel: ") << why;
+      if (isMember.contains(&op) &&
+          failed(computeKernelShape(close(&op), findResults(&op), &why, &operandMaps)))
+        return op.emitOpError("cannot be computed by one kernel: ") << why;
     }
     return success();
   }
 
-  Operation *findLeader(Operation *op) {
-    auto it = leader.find(op);
-    if (it == leader.end() || it->second == op)
-      return it == leader.end() ? nullptr : op;
-    return it->second = findLeader(it->second);
-  }
+  /// The op that stands for the cluster of `op`; null for ops that are in none.
+  Operation *findLeader(Operation *op) const { return isMember.contains(op) ? graph.getLeader(op) : nullptr; }
 
   /// Whether the copy of a light op is part of a group with these members: reshapes only on top of something
   /// inside.
@@ -213,40 +228,29 @@ private:
         if (belongsInside(operand.getDefiningOp(), memberSet))
           ops.insert(operand.getDefiningOp());
     SmallVector<Operation *> sorted = ops.takeVector();
-    llvm::sort(sorted, [&](Operation *a, Operation *b) { return order.at(a) < order.at(b); });
+    llvm::sort(sorted, [&](Operation *a, Operation *b) { return graph.getPlace(a) < graph.getPlace(b); });
     return sorted;
-  }
-
-  /// Calls `visit` with each op that reads `op`'s results directly or through light ops.
-  void forEachReader(Operation *op, llvm::function_ref<void(Operation *)> visit) {
-    for (Operation *user : op->getUsers()) {
-      if (isLightHere(user))
-        forEachReader(user, visit);
-      else
-        visit(user);
-    }
   }
 
   /// The member results that an op outside reads, in the order of the block. Copies of an op read its
   /// operands too.
-  SmallVector<Value> findResults(ArrayRef<Operation *> members) {
+  SmallVector<Value> findResults(ArrayRef<Operation *> members) const {
     DenseSet<Operation *> inside(members.begin(), members.end());
-    SmallVector<Value> results;
-    for (Operation *op : members) {
-      bool escapes = false;
-      forEachReader(op, [&](Operation *reader) {
-        bool isCopied = copiedInto.contains({op, findLeader(reader)});
-        escapes |= !inside.contains(reader) && !isCopied;
-        for (Operation *cluster : copyHolders.lookup(reader))
-          escapes |= !inside.contains(cluster) && !copiedInto.contains({op, cluster});
+    auto isReadOutside = [&](Operation *op, Operation *reader) {
+      if (!inside.contains(reader) && !copiedInto.contains({op, findLeader(reader)}))
+        return true;
+      return llvm::any_of(copyHolders.lookup(reader), [&](Operation *cluster) {
+        return !inside.contains(cluster) && !copiedInto.contains({op, cluster});
       });
-      if (escapes)
+    };
+    SmallVector<Value> results;
+    for (Operation *op : members)
+      if (llvm::any_of(graph.getReaders(op), [&](Operation *reader) { return isReadOutside(op, reader); }))
         llvm::append_range(results, op->getResults());
-    }
     return results;
   }
 
-  SmallVector<Value> findOperands(ArrayRef<Operation *> ops) {
+  static SmallVector<Value> findOperands(ArrayRef<Operation *> ops) {
     DenseSet<Operation *> inside(ops.begin(), ops.end());
     llvm::SetVector<Value> operands;
     for (Operation *op : ops)
@@ -256,36 +260,7 @@ private:
     return operands.takeVector();
   }
 
-  // ---- Joining
-  // -----------------------------------------------------------------------------------------------------
-
-  /// Whether a path leads from cluster `from` to cluster `to` through an op of neither.
-  bool hasPathOutside(Operation *from, Operation *to) {
-    DenseSet<Operation *> seen;
-    SmallVector<Operation *> work;
-    bool found = false;
-    auto visit = [&](Operation *op) {
-      Operation *cluster = findLeader(op);
-      Operation *node = cluster ? cluster : op;
-      if (node != from && seen.insert(node).second)
-        work.push_back(node);
-    };
-    auto visitReaders = [&](Operation *node, bool first) {
-      auto it = clusters.find(node);
-      ArrayRef<Operation *> members = it == clusters.end() ? ArrayRef(node) : ArrayRef(it->second.members);
-      for (Operation *member : members)
-        forEachReader(member, [&](Operation *reader) {
-          if (findLeader(reader) == to)
-            found |= !first;
-          else
-            visit(reader);
-        });
-    };
-    visitReaders(from, /*first=*/true);
-    while (!work.empty() && !found)
-      visitReaders(work.pop_back_val(), /*first=*/false);
-    return found;
-  }
+  // ---- Joining ---------------------------------------------------------------------------------------------
 
   /// Whether one kernel for the members is possible and does no work twice that costs.
   bool fitsOneKernel(ArrayRef<Operation *> members, ArrayRef<Operation *> copies = {}) {
@@ -323,14 +298,11 @@ private:
     a = findLeader(a), b = findLeader(b);
     if (!a || !b || a == b)
       return false;
-    SmallVector<Operation *> members = clusters[a].members;
-    llvm::append_range(members, clusters[b].members);
-    llvm::sort(members, [&](Operation *x, Operation *y) { return order.at(x) < order.at(y); });
-    if (!fitsOneKernel(members) || hasPathOutside(a, b) || hasPathOutside(b, a))
+    nn::ReduceOp x = reductions.lookup(a), y = reductions.lookup(b);
+    if ((x && y && !reduceAlike(x, y)) || !fitsOneKernel(graph.mergeMembers(a, b)) || !graph.tryJoin(a, b))
       return false;
-    clusters[b].members = std::move(members);
-    clusters.erase(a);
-    leader[a] = b;
+    if (x || y)
+      reductions[findLeader(a)] = x ? x : y;
     return true;
   }
 
@@ -356,17 +328,16 @@ private:
   void joinReaders() {
     auto joinReadersOf = [&](Value value) {
       llvm::SetVector<Operation *> readers;
-      for (Operation *user : value.getUsers()) {
+      SmallVector<Operation *> users(value.getUsers());
+      while (!users.empty()) {
+        Operation *user = users.pop_back_val();
         if (findLeader(user))
           readers.insert(user);
         else if (isa<nn::ReshapeOp>(user) && isLightHere(user))
-          forEachReader(user, [&](Operation *reader) {
-            if (findLeader(reader))
-              readers.insert(reader);
-          });
+          llvm::append_range(users, user->getUsers());
       }
       SmallVector<Operation *> sorted = readers.takeVector();
-      llvm::sort(sorted, [&](Operation *a, Operation *b) { return order.at(a) < order.at(b); });
+      llvm::sort(sorted, [&](Operation *a, Operation *b) { return graph.getPlace(a) < graph.getPlace(b); });
       for (size_t i = 1; i < sorted.size(); ++i)
         for (size_t j = i; j-- > 0;)
           if (tryJoin(sorted[j], sorted[i]))
@@ -375,13 +346,21 @@ private:
     for (BlockArgument argument : block.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
         joinReadersOf(argument);
+    // A light op's result is computed where it is read.
     for (Operation &op : block)
-      for (Value result : op.getResults())
-        joinReadersOf(result);
+      if (!isLightHere(&op))
+        for (Value result : op.getResults())
+          joinReadersOf(result);
   }
 
-  // ---- Copying
-  // -----------------------------------------------------------------------------------------------------
+  // ---- Copying ---------------------------------------------------------------------------------------------
+
+  /// The members of a cluster and what it has copies of.
+  SmallVector<Operation *> findComputed(Operation *leader) const {
+    SmallVector<Operation *> computed(graph.getMembers(leader));
+    llvm::append_range(computed, copiesOf.lookup(leader));
+    return computed;
+  }
 
   /// Finds what has to be computed in `reader` for it to need `op`'s result no more: `op` and cheap ops of
   /// the same cluster. Returns how many more tensors of about its size `reader` then reads, or none where a
@@ -389,10 +368,8 @@ private:
   std::optional<size_t> collectCopies(Operation *op, Operation *reader,
                                       llvm::SetVector<Operation *> &copies) {
     Operation *own = findLeader(op);
-    Cluster &target = clusters[reader];
-    SmallVector<Operation *> computed(target.members);
-    llvm::append_range(computed, target.copies);
-    SmallVector<Value> present = findOperands(close(computed)), written = findResults(clusters[own].members);
+    SmallVector<Value> present = findOperands(close(findComputed(reader)));
+    SmallVector<Value> written = findResults(graph.getMembers(own));
     int64_t size = countElements(op->getResult(0));
     auto isBig = [&](Value value) { return 8 * countElements(value) > size; };
     llvm::SetVector<Value> further;
@@ -432,11 +409,11 @@ private:
   void copyCheapProducers() {
     for (Operation &op : llvm::reverse(block)) {
       Operation *own = findLeader(&op);
-      if (!own || !isCheap(&op) || !llvm::is_contained(findResults(clusters[own].members), op.getResult(0)))
+      if (!own || !isCheap(&op) || !llvm::is_contained(findResults(graph.getMembers(own)), op.getResult(0)))
         continue;
       llvm::SetVector<Operation *> readers;
       bool everyReaderFits = true;
-      forEachReader(&op, [&](Operation *reader) {
+      for (Operation *reader : graph.getReaders(&op)) {
         SmallVector<Operation *> nodes = copyHolders.lookup(reader);
         nodes.push_back(findLeader(reader));
         for (Operation *node : nodes) {
@@ -444,14 +421,14 @@ private:
           if (node && node != own && !copiedInto.contains({&op, node}))
             readers.insert(node);
         }
-      });
+      }
       SmallVector<llvm::SetVector<Operation *>> copies(readers.size());
       size_t furtherReads = 0;
       for (size_t i = 0; i < readers.size() && everyReaderFits; ++i) {
         std::optional<size_t> further = collectCopies(&op, readers[i], copies[i]);
-        SmallVector<Operation *> all(clusters[readers[i]].copies);
+        SmallVector<Operation *> all = copiesOf.lookup(readers[i]);
         llvm::append_range(all, copies[i]);
-        everyReaderFits = further && fitsOneKernel(clusters[readers[i]].members, all);
+        everyReaderFits = further && fitsOneKernel(graph.getMembers(readers[i]), all);
         furtherReads += further.value_or(0);
       }
       // What is saved: one tensor that is written once and read by each reader.
@@ -460,30 +437,27 @@ private:
       for (auto [reader, ops] : llvm::zip_equal(readers, copies))
         for (Operation *copy : ops)
           if (copiedInto.insert({copy, reader}).second) {
-            clusters[reader].copies.push_back(copy);
+            copiesOf[reader].push_back(copy);
             copyHolders[copy].push_back(reader);
           }
     }
   }
 
-  // ---- Building
-  // ----------------------------------------------------------------------------------------------------
+  // ---- Building --------------------------------------------------------------------------------------------
 
   void buildGroups() {
-    // In the order of their last members, so that what is made does not depend on hashing.
+    // In the order of their last members: clusters that something outside reads, and light ops.
     SmallVector<Cluster> all;
-    for (auto &[op, cluster] : clusters)
-      if (!findResults(cluster.members).empty())
-        all.push_back(cluster);
-    // Light ops that something outside reads.
     for (Operation &op : block) {
+      if (findLeader(&op) == &op && !findResults(graph.getMembers(&op)).empty())
+        all.push_back({SmallVector<Operation *>(graph.getMembers(&op)), copiesOf.lookup(&op)});
       bool made = isLightHere(&op) && !isa<nn::ReshapeOp>(op) &&
                   !(isa<nn::ConstantOp>(op) && countElements(op.getResult(0)) <= 1);
       if (made && llvm::any_of(op.getUsers(), [&](Operation *user) { return isReadOutside(user); }))
         all.push_back({{&op}, {}});
     }
     llvm::sort(all, [&](const Cluster &a, const Cluster &b) {
-      return order.at(a.members.back()) < order.at(b.members.back());
+      return graph.getPlace(a.members.back()) < graph.getPlace(b.members.back());
     });
     struct Replacement {
       nn::GroupOp group;
@@ -563,11 +537,12 @@ private:
   }
 
   Block &block;
-  DenseMap<Operation *, size_t> order;
   DenseSet<Value> parameterValues;
-  llvm::MapVector<Operation *, Cluster> clusters;
-  DenseMap<Operation *, Operation *> leader;
+  ClusterGraph graph;
+  DenseSet<Operation *> isMember;                              // ops that groups compute, light ones apart
+  DenseMap<Operation *, nn::ReduceOp> reductions;              // one of each cluster, by leader
   DenseSet<std::pair<Operation *, Operation *>> copiedInto;    // op, leader of the cluster
+  DenseMap<Operation *, SmallVector<Operation *>> copiesOf;    // by leader
   DenseMap<Operation *, SmallVector<Operation *>> copyHolders; // leaders of the clusters that hold a copy
 };
 
