@@ -20,8 +20,8 @@ void KernelEmitter::emit(StringRef name) {
   auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType({pointer, i64, i64}, {}));
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  entry = func::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(entry);
+  builder.setInsertionPoint(func::ReturnOp::create(builder, loc));
+  entry = block;
   beginItem = block->getArgument(1), endItem = block->getArgument(2);
   auto loadPointer = [&](int64_t i) -> Value {
     Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, block->getArgument(0),
@@ -33,9 +33,6 @@ void KernelEmitter::emit(StringRef name) {
     operandPointers[argument] = loadPointer(slot++);
   for (size_t i = 0; i < results.size(); ++i)
     resultPointers.push_back(loadPointer(slot++));
-  // Allocations go before this op, whatever loop is being written.
-  entry = LLVM::UndefOp::create(builder, loc, i64);
-
   if (shape.kind == KernelShape::Kind::Empty)
     return emitEmpty();
   emitUniformScalars();
@@ -52,7 +49,7 @@ Value KernelEmitter::index(int64_t value) { return scalars().integer(builder.get
 
 Value KernelEmitter::allocate(int64_t bytes) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(entry);
+  builder.setInsertionPointToStart(entry);
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   return LLVM::AllocaOp::create(builder, loc, pointer, builder.getI8Type(), index(bytes), /*alignment=*/64);
 }

@@ -91,7 +91,7 @@ private:
   llvm::SmallVector<mlir::Value> resultPointers;
   llvm::DenseMap<mlir::Value, mlir::Value> operandPointers;
   mlir::Value beginItem, endItem;
-  mlir::Operation *entry = nullptr; // stack memory is allocated before it
+  mlir::Block *entry = nullptr; // where stack memory is allocated, whatever loop is being written
 
   mlir::Value row;                                  // index of the current row: outer, or outer x reduced
   llvm::DenseMap<mlir::Value, mlir::Value> known;   // scalars by value of the body

@@ -1,5 +1,6 @@
 //===- Pipelines.cpp - One function per phase: its passes and why ---------===//
 #include "zero/Pipelines/Pipelines.h"
+#include "zero/Codegen/Passes.h"
 #include "zero/Conversion/Passes.h"
 #include "zero/Transforms/NN/Passes.h"
 #include "zero/Transforms/Plan/Passes.h"
@@ -130,6 +131,7 @@ void registerPasses() {
   registerZeroPasses();
   registerPlanPasses();
   registerConversionPasses();
+  registerCodegenPasses();
 }
 
 } // namespace zero

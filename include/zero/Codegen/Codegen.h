@@ -16,9 +16,6 @@ namespace zero {
 /// kernel's items. How a caller cuts the items into ranges changes no bit of a result.
 Expected<std::string> compileKernels(mlir::ModuleOp module, CpuVariant variant);
 
-/// The MLIR that the kernels are before they become LLVM IR, as text.
-Expected<std::string> printKernels(mlir::ModuleOp module);
-
 } // namespace zero
 
 #endif

@@ -194,15 +194,6 @@ TEST(Kernels, SameInputSameBytes) {
   EXPECT_EQ(*compileKernels(*module, CpuVariant::X86_64_V3), *compileKernels(*module, CpuVariant::X86_64_V3));
 }
 
-TEST(Kernels, Printed) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = parse(context, kSoftmax);
-  Expected<std::string> text = printKernels(*module);
-  ASSERT_TRUE(text.ok());
-  EXPECT_NE(text->find("func.func @softmax("), std::string::npos);
-  EXPECT_NE(text->find("scf.for"), std::string::npos);
-}
-
 TEST(Kernels, Errors) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto messageOf = [&](const std::string &text) {
