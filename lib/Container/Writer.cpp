@@ -1,57 +1,14 @@
 //===- Writer.cpp - Writes a container, sections streamed -----------------===//
 #include "lib/Container/Format.h"
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <unistd.h>
+#include "zero/Runtime/Base/OutputFile.h"
 
 namespace zero {
 namespace {
 
-/// A file that is removed unless it was renamed into place.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(const std::string &path)
-      : target(path), name(path + ".partial." + std::to_string(::getpid())),
-        fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
-  ~TemporaryFile() {
-    if (fd >= 0) {
-      ::close(fd);
-      ::unlink(name.c_str());
-    }
-  }
-  bool isOpen() const { return fd >= 0; }
-
-  Status writeAt(uint64_t offset, const void *data, size_t size) {
-    const char *bytes = static_cast<const char *>(data);
-    while (size) {
-      ssize_t written = ::pwrite(fd, bytes, size, static_cast<off_t>(offset));
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0)
-        return Status::badInput("cannot write '" + target + "': " + std::strerror(errno));
-      bytes += written, offset += written, size -= written;
-    }
-    return {};
-  }
-
-  Status commit() {
-    if (::rename(name.c_str(), target.c_str()) != 0)
-      return Status::badInput("cannot write '" + target + "': " + std::strerror(errno));
-    ::close(fd);
-    fd = -1;
-    return {};
-  }
-
-private:
-  std::string target, name;
-  int fd;
-};
-
 /// Writes the bytes of one section and checksums them block by block.
 class SectionStream {
 public:
-  SectionStream(TemporaryFile &file, uint64_t offset, uint64_t *blocks) : file(file), offset(offset), blocks(blocks) {
+  SectionStream(OutputFile &file, uint64_t offset, uint64_t *blocks) : file(file), offset(offset), blocks(blocks) {
     XXH3_64bits_reset(&state);
   }
 
@@ -86,7 +43,7 @@ private:
     XXH3_64bits_reset(&state);
   }
 
-  TemporaryFile &file;
+  OutputFile &file;
   uint64_t offset;
   uint64_t *blocks;
   uint64_t written = 0;
@@ -111,9 +68,7 @@ Status ContainerWriter::write(const std::string &path) {
   if (sections.size() > format::kMaxSections)
     return Status::programFailed("a container holds at most " + std::to_string(format::kMaxSections) +
                                  " sections, not " + std::to_string(sections.size()));
-  TemporaryFile file(path);
-  if (!file.isOpen())
-    return Status::badInput("cannot write '" + path + "': " + std::strerror(errno));
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
 
   uint64_t blockCount = 0;
   for (const Pending &section : sections)
@@ -136,7 +91,7 @@ Status ContainerWriter::write(const std::string &path) {
     entry.size = section.size;
     std::memcpy(entry.label, section.label.data(), section.label.size());
 
-    SectionStream stream(file, entry.offset, nextBlock);
+    SectionStream stream(*file, entry.offset, nextBlock);
     Status streamed;
     Status produced = section.producer([&](const void *data, size_t size) {
       if (streamed.ok())
@@ -164,8 +119,8 @@ Status ContainerWriter::write(const std::string &path) {
   index.append(reinterpret_cast<const char *>(blocks.data()), blocks.size() * sizeof(uint64_t));
   header.indexChecksum = format::checksum(index.data(), index.size());
   std::memcpy(index.data(), &header, sizeof(header));
-  ZERO_RETURN_IF_ERROR(file.writeAt(0, index.data(), index.size()));
-  return file.commit();
+  ZERO_RETURN_IF_ERROR(file->writeAt(0, index.data(), index.size()));
+  return file->commit();
 }
 
 } // namespace zero

@@ -25,7 +25,7 @@ static Status checkAs(const schema::Input &input, const char *data, const std::v
     if ((value >= 0 && value < input.limit()) || (input.has_ignore_index() && value == input.ignore_index()))
       continue;
     std::string ignored = input.has_ignore_index() ? " and not the ignored " + std::to_string(input.ignore_index()) : "";
-    return Status::badInput("array '" + std::string(text(input.name())) + "' holds " + std::to_string(value) + " at " +
+    return Status::badInput("holds " + std::to_string(value) + " at " +
                             positionText(i, shape) + ", outside [0, " + std::to_string(input.limit()) + ")" + ignored);
   }
   return {};

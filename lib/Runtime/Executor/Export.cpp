@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Executor/Export.h"
 #include "lib/Runtime/Executor/JsonText.h"
-#include "lib/Runtime/Executor/OutputFile.h"
 #include "zero/Container/PlanView.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <algorithm>
 
 namespace zero {

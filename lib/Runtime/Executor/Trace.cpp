@@ -1,7 +1,7 @@
 //===- Trace.cpp - What every command did, as a Chrome trace --------------===//
 #include "lib/Runtime/Executor/Trace.h"
 #include "lib/Runtime/Executor/JsonText.h"
-#include "lib/Runtime/Executor/OutputFile.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <ctime>
 
 namespace zero {

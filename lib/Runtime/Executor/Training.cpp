@@ -4,6 +4,7 @@
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/Trace.h"
 #include "zero/Container/PlanView.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <chrono>
 #include <charconv>
 
@@ -135,6 +136,13 @@ Status Training::run(Bootstrap &bootstrap) {
   const Container &container = *opened;
   const schema::Plan &plan = container.plan();
   uint64_t samplesPerStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * plan.world_size();
+
+  // What is written after the last step must not be found out to be unwritable only then.
+  Status writable;
+  for (const std::string &path : {options.exportPath, options.tracePath})
+    if (bootstrap.rank() == 0 && !path.empty() && writable.ok())
+      writable = OutputFile::create(path).status();
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(writable));
 
   Trace trace;
   ExecutorOptions executorOptions;

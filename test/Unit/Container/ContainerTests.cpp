@@ -2,6 +2,7 @@
 #include "test/Unit/Support/TinyPlan.h"
 #include "zero/Container/Container.h"
 #include <gtest/gtest.h>
+#include <filesystem>
 #include <random>
 
 namespace zero {
@@ -159,6 +160,11 @@ TEST_F(ContainerFile, WriterRefusesWrongSizesAndKeepsTheOldFile) {
   EXPECT_EQ(test::readFile(path), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {}), 1);
   EXPECT_EQ(ContainerWriter().write("/nonexistent/compiled.bin").exitCode(), 3);
+  // Devices stay devices; a full one is an error.
+  EXPECT_TRUE(ContainerWriter().write("/dev/null").ok());
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+  EXPECT_EQ(ContainerWriter().write("/dev/full").message(), "cannot write '/dev/full': No space left on device");
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/full"));
 }
 
 } // namespace

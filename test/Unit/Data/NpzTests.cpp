@@ -80,8 +80,8 @@ TEST_F(Npz, NamesWhatDoesNotFit) {
   expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "3,", integers({1, 2, 3}))}}),
          "array 'y': has 3 samples, the others have 4");
   expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "4,", integers({1, 2, 10, 3}))}}),
-         "array 'y' holds 10 at [2], outside [0, 10) and not the ignored -100");
-  expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "4,", integers({1, -1, 1, 3}))}}), "array 'y' holds -1 at [1]");
+         "array 'y': holds 10 at [2], outside [0, 10) and not the ignored -100");
+  expect(test::zip({{"x.npy", x}, {"y.npy", npy("<i8", "4,", integers({1, -1, 1, 3}))}}), "array 'y': holds -1 at [1]");
   expect(test::zip({{"x.npy", npy("<f4", "4, 3", std::string(47, '\0'))}, {"y.npy", y}}), "need 48 bytes, it has 47");
   expect(test::zip({{"x.npy", npy("<f4", "4294967296, 4294967296", "")}, {"y.npy", y}}), "more than 2^64");
   expect(test::zip({{"x.npy", npy("[('a', '<f4')]", "4, 3", "")}, {"y.npy", y}}), "its header is malformed");

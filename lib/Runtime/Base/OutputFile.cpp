@@ -1,8 +1,9 @@
 //===- OutputFile.cpp - A file that appears whole or not at all -----------===//
-#include "lib/Runtime/Executor/OutputFile.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace zero {
@@ -15,8 +16,10 @@ OutputFile::OutputFile(std::string path, std::string temporary, int fd)
     : path(std::move(path)), temporary(std::move(temporary)), fd(fd) {}
 
 Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path) {
-  std::string temporary = path + ".partial." + std::to_string(::getpid());
-  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  struct stat there;
+  bool inPlace = ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
+  std::string temporary = inPlace ? "" : path + ".partial." + std::to_string(::getpid());
+  int fd = ::open(inPlace ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     return cannotWrite(path);
   return std::unique_ptr<OutputFile>(new OutputFile(path, temporary, fd));
@@ -26,7 +29,8 @@ OutputFile::~OutputFile() {
   if (fd < 0)
     return;
   ::close(fd);
-  ::unlink(temporary.c_str());
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
 }
 
 Status OutputFile::writeAt(uint64_t offset, const void *data, uint64_t size) {
@@ -43,7 +47,7 @@ Status OutputFile::writeAt(uint64_t offset, const void *data, uint64_t size) {
 }
 
 Status OutputFile::commit() {
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
+  if (!temporary.empty() && ::rename(temporary.c_str(), path.c_str()) != 0)
     return cannotWrite(path);
   ::close(fd);
   fd = -1;
