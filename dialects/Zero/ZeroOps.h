@@ -31,6 +31,8 @@ inline constexpr int64_t kExactSumWords = 24;
 /// On a result of `@micro` of role gradient and type shard: the state keeps the whole local bucket, of which
 /// the value is this rank's range.
 inline constexpr llvm::StringLiteral kWholeBufferAttrName = "zero.whole_buffer";
+/// On a bucket: backward passes over its block that read nothing of it, so that their gather is dead (i64).
+inline constexpr llvm::StringLiteral kDeadGathersAttrName = "zero.dead_gathers";
 /// The bucket symbol of a shard, full or partial type (or of a future of one); null for other types.
 mlir::FlatSymbolRefAttr getBucketSymbol(mlir::Type type);
 /// The bucket op that `type` names, looked up from `from`; null where there is none.

@@ -84,8 +84,8 @@ StateReport computeStateReport(ModuleOp module) {
 // The table
 //===----------------------------------------------------------------------===//
 
-static void printRow(raw_ostream &os, StringRef name, int64_t bytes) {
-  os << "  " << llvm::left_justify(name, 16) << llvm::right_justify(std::to_string(bytes), 16) << "\n";
+static void printRow(raw_ostream &os, StringRef name, int64_t number, StringRef end = "\n") {
+  os << "  " << llvm::left_justify(name, 16) << llvm::right_justify(std::to_string(number), 16) << end;
 }
 
 static void printParameters(ModuleOp module, raw_ostream &os) {
@@ -100,6 +100,27 @@ static void printParameters(ModuleOp module, raw_ostream &os) {
   }
   os << "parameters: " << parameters << " with " << elements << " elements in " << buckets
      << (buckets == 1 ? " bucket" : " buckets") << " (" << padded << " elements with padding)\n";
+}
+
+/// How often a micro-batch gathers each bucket, and which gathers of backward passes are dead; nothing where none is gathered there.
+static void printGathers(ModuleOp module, const CommunicationReport &sent, raw_ostream &os) {
+  bool titled = false;
+  for (sharding::BucketOp bucket : module.getOps<sharding::BucketOp>()) {
+    int64_t gathers = 0;
+    for (const CollectiveTraffic &traffic : sent.collectives)
+      if (traffic.kind == plan::CollectiveKind::all_gather && traffic.section == "micro_first" && traffic.label == bucket.getSymName())
+        gathers += traffic.perStep;
+    if (gathers == 0)
+      continue;
+    if (!titled)
+      os << "\ngathers of parameters in a micro-batch\n";
+    titled = true;
+    printRow(os, bucket.getSymName(), gathers, /*end=*/"  ");
+    os << bucket.getBlock();
+    if (auto dead = bucket->getAttrOfType<IntegerAttr>(sharding::kDeadGathersAttrName))
+      os << "; " << dead.getInt() << " for the backward pass is dead: nothing there reads it";
+    os << "\n";
+  }
 }
 
 void printReport(ModuleOp module, raw_ostream &os) {
@@ -124,6 +145,7 @@ void printReport(ModuleOp module, raw_ostream &os) {
   printRow(os, "optimizer", states.optimizer);
   printRow(os, "total", states.total());
   CommunicationReport sent = computeCommunicationReport(module);
+  printGathers(module, sent, os);
   os << "\nbytes sent per rank and step\n";
   printRow(os, "all_gather", sent.allGather);
   printRow(os, "reduce_scatter", sent.reduceScatter);

@@ -37,8 +37,10 @@ public:
         sources[value].push_back(index);
     collectReads();
     findBackwardBegin();
-    for (ReadBucket &bucket : buckets)
+    for (ReadBucket &bucket : buckets) {
       splitRuns(bucket);
+      recordDeadGathers(bucket);
+    }
     createGathers();
     replaceReads();
     eraseOld();
@@ -104,6 +106,16 @@ private:
     if (firstOfBackward == bucket.reads.begin() || firstOfBackward == bucket.reads.end())
       return;
     bucket.runs = {{whole.first, *std::prev(firstOfBackward), {}}, {*firstOfBackward, whole.last, {}}};
+  }
+
+  /// Each pass over a block gathers its bucket; a backward pass that reads nothing of it does not. How many of these there are is
+  /// kept for reports.
+  void recordDeadGathers(ReadBucket &bucket) {
+    int64_t forward = llvm::count_if(bucket.runs, [&](const Run &run) { return run.first < backwardBegin; });
+    int64_t backward = llvm::count_if(bucket.runs, [&](const Run &run) { return run.last >= backwardBegin; });
+    if (forward > backward)
+      getBucket(bucket.cast, bucket.cast.getResult(0).getType())
+          ->setAttr(kDeadGathersAttrName, OpBuilder(bucket.cast).getI64IntegerAttr(forward - backward));
   }
 
   void createGathers() {
