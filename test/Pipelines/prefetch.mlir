@@ -48,4 +48,4 @@
 // OFF-NEXT:    %[[F:.*]] = zero.reduce_scatter_start
 // OFF-NEXT:    zero.wait %[[F]]
 
-// LIVE: error: 'zero.all_gather_start' op of bucket @b3 brings the elements that block 'm.ln_f.weight' needs at once to 256, but max-live-elements is 255; the smallest legal value is 256
+// LIVE: error: 'zero.all_gather_start' op of bucket @b3 brings the elements that block 'm.ln_f.weight' needs at once to 256, but max-live-elements (stage3_max_live_parameters) is 255; the smallest legal value is 256

@@ -66,7 +66,7 @@ LogicalResult checkLiveLimit(ArrayRef<Gather> gathers, int64_t maxLiveElements) 
   BucketOp bucket = getBucket(at, at.getShard().getType());
   return at.emitOpError() << "of bucket @" << bucket.getSymName() << " brings the elements that block '"
                           << bucket.getBlock() << "' needs at once to " << need
-                          << ", but max-live-elements is " << maxLiveElements
+                          << ", but max-live-elements (stage3_max_live_parameters) is " << maxLiveElements
                           << "; the smallest legal value is " << need;
 }
 

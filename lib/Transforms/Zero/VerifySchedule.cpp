@@ -145,7 +145,7 @@ private:
       if (live > maxLiveElements)
         return op.emitOpError() << "of " << gather->describe()
                                 << " brings the elements of gathered parameters alive to " << live
-                                << ", but max-live-elements is " << int64_t(maxLiveElements)
+                                << ", but max-live-elements (stage3_max_live_parameters) is " << int64_t(maxLiveElements)
                                 << "; zero-prefetch-gathers keeps gathers back";
       // One alone is always allowed: it is waited for at once.
       if (started > 1 && prefetchElements >= 0 && inFlight > prefetchElements)

@@ -10,8 +10,8 @@
 // RUN: not zero-opt %t/two-at-once.mlir --zero-prefetch-gathers='max-live-elements=255' 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not zero-opt %t/layers.mlir --zero-prefetch-gathers=prefetch-elements=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// NEED: error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements is 127; the smallest legal value is 128
-// TWO:  error: 'zero.all_gather_start' op of bucket @b1 brings the elements that block 'h.1' needs at once to 256, but max-live-elements is 255; the smallest legal value is 256
+// NEED: error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements (stage3_max_live_parameters) is 127; the smallest legal value is 128
+// TWO:  error: 'zero.all_gather_start' op of bucket @b1 brings the elements that block 'h.1' needs at once to 256, but max-live-elements (stage3_max_live_parameters) is 255; the smallest legal value is 256
 // NEGATIVE: error: prefetch-elements is -1, expected 0 or more
 
 //--- layers.mlir

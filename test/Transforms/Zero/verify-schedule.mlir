@@ -10,8 +10,8 @@
 // FLIGHT: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements in flight to 256, but prefetch-elements is 255; zero-prefetch-gathers keeps gathers back
 
 // Each needs 128 elements, but the second is gathered early.
-// CHECK: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements of gathered parameters alive to 256, but max-live-elements is 255; zero-prefetch-gathers keeps gathers back
-// NEED:  error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements is 127; the smallest legal value is 128
+// CHECK: error: 'zero.all_gather_start' op of bucket @b1 of block 'h.1' brings the elements of gathered parameters alive to 256, but max-live-elements (stage3_max_live_parameters) is 255; zero-prefetch-gathers keeps gathers back
+// NEED:  error: 'zero.all_gather_start' op of bucket @b0 brings the elements that block 'h.0' needs at once to 128, but max-live-elements (stage3_max_live_parameters) is 127; the smallest legal value is 128
 
 //--- live.mlir
 zero.mesh @dp {size = 2 : i64}
