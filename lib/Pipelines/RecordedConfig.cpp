@@ -1,6 +1,7 @@
 //===- RecordedConfig.cpp - The configuration as a module attribute -------===//
 #include "zero/Pipelines/Pipelines.h"
 #include "dialects/Zero/ZeroOps.h"
+#include "zero/Analysis/ConfigAttribute.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -29,30 +30,6 @@ static Attribute toAttribute(Builder &builder, const llvm::json::Value &value) {
   return builder.getStringAttr(value.getAsString().value_or(""));
 }
 
-static llvm::json::Value toJSON(Attribute attribute) {
-  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
-    llvm::json::Object object;
-    for (NamedAttribute entry : dictionary)
-      object[entry.getName().str()] = toJSON(entry.getValue());
-    return object;
-  }
-  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
-    llvm::json::Array elements;
-    for (Attribute element : array)
-      elements.push_back(toJSON(element));
-    return elements;
-  }
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return flag.getValue();
-  if (auto integer = dyn_cast<IntegerAttr>(attribute))
-    return integer.getInt();
-  if (auto number = dyn_cast<FloatAttr>(attribute))
-    return number.getValueAsDouble();
-  if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.str();
-  return nullptr;
-}
-
 void recordConfig(ModuleOp module, const TrainingConfig &config) {
   Builder builder(module.getContext());
   module->setAttr(kConfigAttrName, toAttribute(builder, config.toJSON()));
@@ -63,7 +40,7 @@ static FailureOr<std::optional<TrainingConfig>> readRecorded(ModuleOp module) {
   auto recorded = module->getAttrOfType<DictionaryAttr>(kConfigAttrName);
   if (!recorded)
     return std::optional<TrainingConfig>();
-  llvm::json::Value json = toJSON(recorded);
+  llvm::json::Value json = convertToJSON(recorded);
   std::optional<int64_t> worldSize = json.getAsObject()->getInteger("world_size");
   json.getAsObject()->erase("world_size");
   std::string text;

@@ -3,6 +3,7 @@
 #include "PlanRecords.h"
 #include "Weights.h"
 #include "dialects/Plan/PlanOps.h"
+#include "zero/Analysis/ConfigAttribute.h"
 #include "zero/Container/Container.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,30 +11,6 @@
 using namespace mlir;
 
 namespace zero {
-
-static llvm::json::Value toJSON(Attribute attribute) {
-  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
-    llvm::json::Object object;
-    for (NamedAttribute entry : dictionary)
-      object[entry.getName().str()] = toJSON(entry.getValue());
-    return object;
-  }
-  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
-    llvm::json::Array elements;
-    for (Attribute element : array)
-      elements.push_back(toJSON(element));
-    return elements;
-  }
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return flag.getValue();
-  if (auto integer = dyn_cast<IntegerAttr>(attribute))
-    return integer.getInt();
-  if (auto number = dyn_cast<FloatAttr>(attribute))
-    return number.getValueAsDouble();
-  if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.str();
-  return nullptr;
-}
 
 static std::string getVariantName(CpuVariant variant) {
   switch (variant) {
@@ -58,7 +35,7 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
   writer.addSection(SectionKind::Plan, "", std::move(records));
   if (Attribute config = module->getAttr("zero.config")) {
     std::string text;
-    llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", toJSON(config));
+    llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", convertToJSON(config));
     writer.addSection(SectionKind::Config, "", std::move(text));
   }
   for (const KernelObject &object : kernels)
