@@ -1,6 +1,7 @@
 //===- ParseConfig.cpp - JSON text -> TrainingConfig ----------------------===//
 #include "ConfigKeys.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
@@ -134,10 +135,48 @@ static Error readObject(const llvm::json::Object &object, StringRef prefix, Trai
   return Error::success();
 }
 
+/// The end of the JSON string that starts at `begin`, behind its closing quote.
+static size_t endOfString(StringRef json, size_t begin) {
+  size_t i = begin + 1;
+  for (; json[i] != '"'; ++i)
+    i += json[i] == '\\';
+  return i + 1;
+}
+
+/// A key that stands twice in one object: llvm::json keeps the last and says nothing. `json` is known to be well-formed.
+static Error refuseRepeatedKeys(StringRef json) {
+  struct Level {
+    std::string path;
+    llvm::StringSet<> keys;
+  };
+  std::vector<Level> levels;
+  std::string lastKey;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '{' || json[i] == '[') {
+      levels.push_back({lastKey, {}});
+    } else if (json[i] == '}' || json[i] == ']') {
+      levels.pop_back();
+    } else if (json[i] == '"') {
+      size_t end = endOfString(json, i);
+      StringRef word = json.slice(i + 1, end - 1);
+      i = end - 1;
+      if (!json.drop_front(end).ltrim().starts_with(":"))
+        continue;
+      const Level &level = levels.back();
+      lastKey = level.path.empty() ? word.str() : level.path + "." + word.str();
+      if (!levels.back().keys.insert(word).second)
+        return fail("key '{0}' stands twice", lastKey);
+    }
+  }
+  return Error::success();
+}
+
 llvm::Expected<TrainingConfig> TrainingConfig::parse(StringRef json) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return value.takeError();
+  if (Error error = refuseRepeatedKeys(json))
+    return std::move(error);
   const llvm::json::Object *object = value->getAsObject();
   if (!object)
     return fail("the configuration must be an object, is {0}", typeName(*value));

@@ -20,6 +20,8 @@ std::string TrainingConfig::optimizerName() const {
   return optimizerType == "Adam" && !adamWMode ? "adam" : "adamw";
 }
 
+static constexpr int64_t kMaxWorldSize = 65536;
+
 /// trainBatch = microBatch x accumulationSteps x worldSize: two given keys fix the third, one alone takes 1 for the other.
 static Error resolveBatch(TrainingConfig &c) {
   bool train = c.trainBatch != 0, micro = c.microBatch != 0, accumulation = c.accumulationSteps != 0;
@@ -58,6 +60,9 @@ static Error resolveBatch(TrainingConfig &c) {
 Error TrainingConfig::resolve() {
   if (worldSize < 1)
     return fail("the world size is {0} but must be at least 1", worldSize);
+  // Weights are laid out for each rank while compiling: a slip of the finger must not fill the disk.
+  if (worldSize > kMaxWorldSize)
+    return fail("the world size is {0} but must be at most {1}", worldSize, kMaxWorldSize);
   if (Error error = resolveBatch(*this))
     return error;
   if (!contiguousGradients)

@@ -105,6 +105,14 @@ TEST(Config, UnknownKeysNameTheNearest) {
   EXPECT_EQ(parseError(R"({"optimizer": {"params": {"learning_rate": 1}}})").substr(0, 44), "unknown key 'optimizer.params.learning_rate'");
 }
 
+TEST(Config, KeysStandOnce) {
+  EXPECT_EQ(parseError(R"({"zero_optimization": {"stage": 3}, "zero_optimization": {"stage": 1}})"),
+            "key 'zero_optimization' stands twice");
+  EXPECT_EQ(parseError(R"({"optimizer": {"type": "SGD", "params": {"lr": 0.1, "lr": 0.2}}})"),
+            "key 'optimizer.params.lr' stands twice");
+  EXPECT_EQ(parseError(R"({"optimizer": {"type": "a\"}:{\"type"}})").find("stands twice"), std::string::npos);
+}
+
 TEST(Config, WrongTypesAndRanges) {
   EXPECT_EQ(parseError("[]"), "the configuration must be an object, is an array");
   EXPECT_EQ(parseError(R"({"optimizer": 1})"), "'optimizer' must be an object, is a number");
@@ -122,6 +130,7 @@ TEST(Config, WrongTypesAndRanges) {
 
 TEST(Config, Contradictions) {
   EXPECT_EQ(resolveError("{}", 0), "the world size is 0 but must be at least 1");
+  EXPECT_EQ(resolveError("{}", 99999999999), "the world size is 99999999999 but must be at most 65536");
   EXPECT_EQ(resolveError(R"({"zero_optimization": {"contiguous_gradients": false}})", 1),
             "'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");
   EXPECT_EQ(resolveError(R"({"zero_optimization": {"stage": 2, "reduce_at": "step"}})", 1),
