@@ -31,7 +31,7 @@ SmallVector<ArenaReport> computeArenaReports(ModuleOp module) {
     for (auto [number, buffer] : llvm::enumerate(memory.getBuffers())) {
       if (plan::BufferOp(buffer).getArena() != arena.getSymName())
         continue;
-      report.declaredBytes += plan::BufferOp(buffer).getSizeBytes();
+      report.declaredBytes += llvm::alignTo(plan::BufferOp(buffer).getSizeBytes(), plan::kBufferAlignment);
       if (plan::BufferOp(buffer).getState())
         count(buffer, report.bytes);
       for (const LiveRange &range : ranges[number]) {
