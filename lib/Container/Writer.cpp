@@ -101,7 +101,7 @@ Status ContainerWriter::write(const std::string &path) {
     if (streamed.ok())
       streamed = stream.finish(section.size);
     if (!streamed.ok())
-      return streamed.annotate("section '" + section.label + "'");
+      return streamed.code() == ErrorCode::BadInput ? streamed : streamed.annotate("section '" + section.label + "'");
     uint64_t count = format::blocksOf(section.size);
     entry.checksum = format::checksum(nextBlock, count * sizeof(uint64_t));
     nextBlock += count;

@@ -83,6 +83,8 @@ public:
       if (failed(run(phase, [&](OpPassManager &passes) { buildPhase(phase, *config, passes); })) || failed(dump(phase)))
         return signalPassFailure();
     }
+    if (!request.outputFolder.empty() && failed(rebaseExternalData(module, request.outputFolder)))
+      signalPassFailure();
   }
 
 private:
@@ -117,21 +119,23 @@ private:
       return failure();
     copy->print(file->os(), OpPrintingFlags().enableDebugInfo());
     file->os() << "\n";
+    file->os().flush();
+    if (std::error_code code = file->os().error()) {
+      file->os().clear_error();
+      return getOperation().emitError() << "cannot write '" << path << "': " << code.message();
+    }
     file->keep();
     return success();
   }
 
-  /// Rewrites the paths of weights, which are relative to the module's own file, to be relative to `directory`.
+  /// Rewrites the paths of weights, which are relative to `request.weightsFolder`, to be relative to `directory`.
   LogicalResult rebaseExternalData(ModuleOp module, StringRef directory) {
-    SmallString<128> source;
-    if (auto location = dyn_cast<FileLineColLoc>(getOperation().getLoc()))
-      source = llvm::sys::path::parent_path(location.getFilename().getValue());
     AttrTypeReplacer replacer;
     bool ok = true;
     replacer.addReplacement([&](nn::ExternalAttr external) -> Attribute {
       SmallString<256> absolute(external.getFile());
       if (!llvm::sys::path::is_absolute(absolute)) {
-        absolute = source;
+        absolute = request.weightsFolder;
         llvm::sys::path::append(absolute, external.getFile());
         if (llvm::sys::fs::make_absolute(absolute))
           ok = false;

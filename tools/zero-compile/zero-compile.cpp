@@ -70,6 +70,7 @@ std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Flags flags;
+  llvm::cl::HideUnrelatedOptions({&flags.category, &flags.pipeline.getCategory()});
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, "zero-compile: compiles a model into one training program for all ranks\n", &llvm::errs()))
     return kUsage;
   if (flags.helpConfig) {
@@ -112,6 +113,9 @@ int main(int argc, char **argv) {
   int failureExitCode = kFailed;
   request->failureExitCode = &failureExitCode;
   request->remarkAssumptions = true;
+  request->weightsFolder = weightsFolder;
+  if (request->stopAfter != zero::Phase::Plan && flags.output.getNumOccurrences() && flags.output != "-")
+    request->outputFolder = folderOf(flags.output);
   PassManager passes(&context);
   passes.addPass(zero::createRunPhasesPass(*request));
   if (failed(passes.run(*module)))
@@ -122,6 +126,11 @@ int main(int argc, char **argv) {
     if (!file)
       return fail(kBadInput, message);
     module->print(file->os());
+    file->os().flush();
+    if (std::error_code code = file->os().error()) {
+      file->os().clear_error();
+      return fail(kBadInput, "cannot write '" + flags.output + "': " + code.message());
+    }
     file->keep();
     return 0;
   }

@@ -14,6 +14,25 @@ namespace cl = llvm::cl;
 
 namespace {
 enum ExitCode { kOk = 0, kUsage = 2, kBadInput = 3 };
+
+/// Writes a file whole or not at all; standard output and devices, which no file may replace, as they are.
+llvm::Error write(mlir::ModuleOp module, llvm::StringRef output) {
+  auto print = [&](llvm::raw_ostream &os) {
+    module->print(os, mlir::OpPrintingFlags().enableDebugInfo());
+    return llvm::Error::success();
+  };
+  if (output != "-" && (!llvm::sys::fs::exists(output) || llvm::sys::fs::is_regular_file(output)))
+    return llvm::writeToOutput(output, print);
+  std::error_code code;
+  llvm::raw_fd_ostream os(output, code);
+  if (code)
+    return llvm::errorCodeToError(code);
+  llvm::cantFail(print(os));
+  os.flush();
+  code = os.error();
+  os.clear_error();
+  return llvm::errorCodeToError(code);
+}
 } // namespace
 
 int main(int argc, char **argv) {
@@ -50,10 +69,7 @@ int main(int argc, char **argv) {
   mlir::OwningOpRef<mlir::ModuleOp> module = zero::importONNX(input, *options, &context);
   if (!module)
     return kBadInput;
-  llvm::Error error = llvm::writeToOutput(output, [&](llvm::raw_ostream &os) {
-    module->print(os, mlir::OpPrintingFlags().enableDebugInfo());
-    return llvm::Error::success();
-  });
+  llvm::Error error = write(*module, output);
   if (error) {
     llvm::errs() << "zero-import: error: cannot write '" << output
                  << "': " << llvm::toString(std::move(error)) << '\n';

@@ -5,6 +5,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -35,6 +36,9 @@ int main(int argc, char **argv) {
     llvm::Expected<zero::PipelineRequest> request = flags.getRequest();
     if (!request)
       return fail(llvm::toString(request.takeError()));
+    request->weightsFolder = llvm::sys::path::parent_path(inputFile).str();
+    if (outputFile != "-")
+      request->outputFolder = llvm::sys::path::has_parent_path(outputFile) ? llvm::sys::path::parent_path(outputFile).str() : ".";
     config.setPassPipelineSetupFn([request = *request](PassManager &passes) {
       passes.addPass(zero::createRunPhasesPass(request));
       return success();

@@ -17,6 +17,7 @@ public:
   /// What was asked for; an error names the flag or the key of the configuration file.
   llvm::Expected<PipelineRequest> getRequest() const;
   bool isWorldSizeGiven() const { return worldSize.getNumOccurrences() != 0; }
+  llvm::cl::OptionCategory &getCategory() { return category; }
 
 private:
   llvm::cl::OptionCategory category;
