@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ClusterGraph.h"
+#include "GroupPreparation.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "zero/Analysis/KernelShape.h"
@@ -46,79 +47,6 @@ bool isCheap(Operation *op) {
              nn::SelectOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp>(op);
 }
 
-/// The axes of a reduction as runs of neighbours; dimensions of size 1 separate nothing.
-SmallVector<SmallVector<int64_t>> splitIntoRuns(nn::ReduceOp op) {
-  SmallVector<SmallVector<int64_t>> runs;
-  ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
-  bool open = false;
-  for (int64_t axis = 0, rank = shape.size(); axis < rank; ++axis) {
-    bool reduced = llvm::is_contained(op.getAxes(), axis);
-    if (reduced && !open)
-      runs.emplace_back();
-    if (reduced)
-      runs.back().push_back(axis);
-    open = reduced || (open && shape[axis] == 1);
-  }
-  return runs;
-}
-
-/// A splat as the broadcast of a scalar: kernels hold constants, they write and reduce what they compute.
-Value broadcastSplat(OpBuilder &builder, nn::ConstantOp op) {
-  RankedTensorType type = op.getResult().getType(), scalarType = type.clone(ArrayRef<int64_t>{});
-  auto value = cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>();
-  Value scalar =
-      nn::ConstantOp::create(builder, op.getLoc(), scalarType, DenseElementsAttr::get(scalarType, value));
-  return nn::BroadcastOp::create(builder, op.getLoc(), type, scalar, ArrayRef<int64_t>{});
-}
-
-/// Reductions along separate runs of axes become reductions one after the other, the innermost first.
-void splitReductions(func::FuncOp function) {
-  SmallVector<nn::ReduceOp> reductions;
-  function.walk([&](nn::ReduceOp op) { reductions.push_back(op); });
-  for (nn::ReduceOp op : reductions) {
-    OpBuilder builder(op);
-    if (auto constant = op.getOperand().getDefiningOp<nn::ConstantOp>();
-        constant && constant.getValue().isSplat())
-      op.getOperandMutable().set(broadcastSplat(builder, constant));
-    SmallVector<SmallVector<int64_t>> runs = splitIntoRuns(op);
-    if (runs.size() < 2)
-      continue;
-    Value value = op.getOperand();
-    for (ArrayRef<int64_t> run : llvm::reverse(runs)) {
-      auto type = cast<RankedTensorType>(value.getType());
-      SmallVector<int64_t> shape;
-      for (auto [axis, size] : llvm::enumerate(type.getShape()))
-        if (!llvm::is_contained(run, static_cast<int64_t>(axis)))
-          shape.push_back(size);
-      value = nn::ReduceOp::create(builder, op.getLoc(), type.clone(shape), op.getKind(), value, run);
-    }
-    op.replaceAllUsesWith(value);
-    op.erase();
-  }
-}
-
-/// Ops that may be copied into any number of groups.
-bool isLight(Operation *op) {
-  if (auto constant = dyn_cast<nn::ConstantOp>(op))
-    return constant.getValue().isSplat();
-  return isa<nn::BroadcastOp, nn::IotaOp, nn::ReshapeOp>(op);
-}
-
-/// Gives each broadcast of a light op its own copy of it: inside one kernel they may go along different
-/// dimensions.
-void separateBroadcasts(func::FuncOp function) {
-  for (Operation &op : llvm::reverse(function.getBody().front())) {
-    if (!isLight(&op) || isa<nn::ConstantOp>(op))
-      continue;
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : op.getUses())
-      if (isa<nn::BroadcastOp>(use.getOwner()))
-        uses.push_back(&use);
-    for (OpOperand *use : llvm::drop_begin(uses, uses.empty() ? 0 : 1))
-      use->set(OpBuilder(&op).clone(op)->getResult(0));
-  }
-}
-
 /// Whether one kernel may hold both: the same number of elements along the axes and inside them. Quick to
 /// ask.
 bool reduceAlike(nn::ReduceOp a, nn::ReduceOp b) {
@@ -145,7 +73,7 @@ class GroupFormer {
 public:
   explicit GroupFormer(func::FuncOp function)
       : block(function.getBody().front()), parameterValues(findParameterValues(function)),
-        graph(block, [this](Operation *op) { return isLightHere(op); }) {}
+        graph(buildGraph()) {}
 
   LogicalResult run() {
     if (failed(findMembers()))
@@ -158,7 +86,7 @@ public:
   }
 
 private:
-  // ---- What belongs to which cluster -----------------------------------------------------------------------
+  // ---- What belongs to which cluster -------------------------------------------------------------
 
   /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the
   /// parameter.
@@ -179,11 +107,52 @@ private:
   bool isOfParametersAlone(Operation *op) const {
     return op->getNumResults() == 1 && parameterValues.contains(op->getResult(0));
   }
-  bool isLightHere(Operation *op) const { return isLight(op) && !isOfParametersAlone(op); }
+  bool isLightHere(Operation *op) const {
+    return isLight(op) && !isOfParametersAlone(op) && !written.contains(op);
+  }
+  bool isComputed(Operation *op) const {
+    return !isOfParametersAlone(op) && (op->hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op));
+  }
+
+  ClusterGraph buildGraph() {
+    written = findWritten();
+    return ClusterGraph(block, [this](Operation *op) { return isLightHere(op); });
+  }
+
+  /// Light ops that must be in memory, as their only reader has no kernel together with them: a sum of rows
+  /// of which each repeats something.
+  DenseSet<Operation *> findWritten() {
+    DenseSet<Operation *> found;
+    for (Operation &op : block) {
+      if (!isComputed(&op))
+        continue;
+      OperandMaps operandMaps;
+      llvm::SetVector<Operation *> ops;
+      collectLight(&op, ops);
+      ops.insert(&op);
+      if (succeeded(computeKernelShape(ops.getArrayRef(), op.getResults(), nullptr, &operandMaps)))
+        continue;
+      for (Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && isLight(producer) && !isa<nn::ConstantOp>(producer))
+          found.insert(producer);
+    }
+    return found;
+  }
+
+  /// The light ops that `op` reads, definitions first.
+  void collectLight(Operation *op, llvm::SetVector<Operation *> &ops) {
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          belongsInside(producer, {}) && !ops.contains(producer)) {
+        collectLight(producer, ops);
+        ops.insert(producer);
+      }
+  }
 
   LogicalResult findMembers() {
     for (Operation &op : block) {
-      if (isOfParametersAlone(&op) || !(op.hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op)))
+      if (!isComputed(&op) && !written.contains(&op))
         continue;
       std::string why;
       if (!isCodegenSupported(&op, &why))
@@ -192,13 +161,6 @@ private:
       if (auto reduce = dyn_cast<nn::ReduceOp>(op))
         if (countElements(reduce.getOperand()) != countElements(reduce.getResult()))
           reductions[&op] = reduce;
-    }
-    for (Operation &op : block) {
-      std::string why;
-      OperandMaps operandMaps;
-      if (isMember.contains(&op) &&
-          failed(computeKernelShape(close(&op), findResults(&op), &why, &operandMaps)))
-        return op.emitOpError("cannot be computed by one kernel: ") << why;
     }
     return success();
   }
@@ -250,6 +212,22 @@ private:
     return results;
   }
 
+  /// What a group computes for its results: members, copies and light ops.
+  SmallVector<Operation *> findOps(ArrayRef<Operation *> members, ArrayRef<Operation *> copies,
+                                   ArrayRef<Value> results) {
+    SmallVector<Operation *> computed(members);
+    llvm::append_range(computed, copies);
+    SmallVector<Operation *> ops = close(computed);
+    DenseSet<Operation *> inside(ops.begin(), ops.end()), needed;
+    SmallVector<Value> work(results);
+    while (!work.empty())
+      if (Operation *op = work.pop_back_val().getDefiningOp();
+          op && inside.contains(op) && needed.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    llvm::erase_if(ops, [&](Operation *op) { return !needed.contains(op); });
+    return ops;
+  }
+
   static SmallVector<Value> findOperands(ArrayRef<Operation *> ops) {
     DenseSet<Operation *> inside(ops.begin(), ops.end());
     llvm::SetVector<Value> operands;
@@ -260,14 +238,12 @@ private:
     return operands.takeVector();
   }
 
-  // ---- Joining ---------------------------------------------------------------------------------------------
+  // ---- Joining -----------------------------------------------------------------------------------
 
   /// Whether one kernel for the members is possible and does no work twice that costs.
   bool fitsOneKernel(ArrayRef<Operation *> members, ArrayRef<Operation *> copies = {}) {
-    SmallVector<Operation *> computed(members);
-    llvm::append_range(computed, copies);
-    SmallVector<Operation *> ops = close(computed);
     SmallVector<Value> results = findResults(members);
+    SmallVector<Operation *> ops = findOps(members, copies, results);
     if (ops.size() > kMaxOps || findOperands(ops).size() + results.size() > kMaxPointers)
       return false;
     OperandMaps operandMaps;
@@ -275,14 +251,14 @@ private:
     if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
       return false;
     bool column = shape->kind == KernelShape::Kind::Column;
-    for (Operation *op : computed) {
+    for (Operation *op : ops) {
       for (Value result : op->getResults()) {
         bool repeated = shape->variesInside(result) && countElements(result) < shape->getPoints();
         if (column)
           repeated = shape->levels.lookup(result) == 0 && (repeated || shape->inner > kCellElements) &&
                      countElements(result) < shape->getPoints();
         // What has no digit at all is computed once, before the loops.
-        if (repeated && !shape->getMap(result).empty() && !isCheap(op))
+        if (repeated && isMember.contains(op) && !shape->getMap(result).empty() && !isCheap(op))
           return false;
       }
     }
@@ -353,7 +329,7 @@ private:
           joinReadersOf(result);
   }
 
-  // ---- Copying ---------------------------------------------------------------------------------------------
+  // ---- Copying -----------------------------------------------------------------------------------
 
   /// The members of a cluster and what it has copies of.
   SmallVector<Operation *> findComputed(Operation *leader) const {
@@ -434,16 +410,26 @@ private:
       // What is saved: one tensor that is written once and read by each reader.
       if (!everyReaderFits || furtherReads > readers.size() + 1)
         continue;
+      SmallVector<std::pair<Operation *, Operation *>> made;
       for (auto [reader, ops] : llvm::zip_equal(readers, copies))
         for (Operation *copy : ops)
           if (copiedInto.insert({copy, reader}).second) {
             copiesOf[reader].push_back(copy);
             copyHolders[copy].push_back(reader);
+            made.emplace_back(copy, reader);
           }
+      // Without this result the rest may not fit a kernel any more.
+      if (fitsOneKernel(graph.getMembers(own), copiesOf.lookup(own)))
+        continue;
+      for (auto [copy, reader] : llvm::reverse(made)) {
+        copiedInto.erase({copy, reader});
+        copiesOf[reader].pop_back();
+        copyHolders[copy].pop_back();
+      }
     }
   }
 
-  // ---- Building --------------------------------------------------------------------------------------------
+  // ---- Building ----------------------------------------------------------------------------------
 
   void buildGroups() {
     // In the order of their last members: clusters that something outside reads, and light ops.
@@ -470,9 +456,7 @@ private:
       for (auto [old, result] : llvm::zip_equal(replacement.results, replacement.group.getResults()))
         old.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner() != old.getDefiningOp(); });
     sortTopologically(&block);
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDeadOps(cast<func::FuncOp>(block.getParentOp()));
   }
 
   /// Whether `user` needs the value of the light op in memory.
@@ -490,10 +474,9 @@ private:
 
   nn::GroupOp buildGroup(const Cluster &cluster) {
     ArrayRef<Operation *> members = cluster.members;
-    SmallVector<Operation *> computed(members);
-    llvm::append_range(computed, cluster.copies);
-    SmallVector<Operation *> ops = close(computed);
-    SmallVector<Value> operands = findOperands(ops), results = resultsOf(cluster);
+    SmallVector<Value> results = resultsOf(cluster);
+    SmallVector<Operation *> ops = findOps(members, cluster.copies, results);
+    SmallVector<Value> operands = findOperands(ops);
     SmallVector<Location> locations;
     for (Operation *op : members)
       if (!llvm::is_contained(locations, op->getLoc()))
@@ -538,6 +521,7 @@ private:
 
   Block &block;
   DenseSet<Value> parameterValues;
+  DenseSet<Operation *> written; // light ops that count as members
   ClusterGraph graph;
   DenseSet<Operation *> isMember;                              // ops that groups compute, light ones apart
   DenseMap<Operation *, nn::ReduceOp> reductions;              // one of each cluster, by leader
@@ -553,8 +537,7 @@ public:
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      splitReductions(function);
-      separateBroadcasts(function);
+      prepareForGroups(function);
       if (failed(GroupFormer(function).run()))
         return signalPassFailure();
     }

@@ -113,7 +113,8 @@ Program::Program(const std::string &text, bool addGradients) : context(MLIRConte
       llvm::append_range(results, inside.clone(*op, mapping)->getResults());
     }
     func::ReturnOp::create(inside, op->getLoc(), results);
-    EXPECT_TRUE(isCodegenSupported(function));
+    std::string why;
+    EXPECT_TRUE(isCodegenSupported(function, &why)) << why;
     items.push_back(getKernelItems(function));
     plan::KernelOp::create(builder, op->getLoc(), name, name + "_body", items.back());
     op->setAttr("kernel", builder.getStringAttr(name));

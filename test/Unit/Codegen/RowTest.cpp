@@ -41,6 +41,29 @@ TEST(RowKernels, Softmax) {
   }
 }
 
+// Rows whose exponentials do not fit the stack are computed twice.
+TEST(RowKernels, LongRows) {
+  Program program(R"(func.func @f(%x: tensor<2x70001xf32>) -> tensor<2x70001xf32> {
+    %0 = nn.softmax %x axis 1 : tensor<2x70001xf32>
+    return %0 : tensor<2x70001xf32>
+  })");
+  EXPECT_EQ(program.countKernels(), 1);
+  program.check({.absolute = 1e-9});
+}
+
+TEST(RowKernels, UnitDimensions) {
+  Program program(
+      R"(func.func @f(%x: tensor<3x1x20xf32>) -> (tensor<3x20xf32>, tensor<3x1xf32>, tensor<1xf32>) {
+    %0 = nn.reduce max %x axes [1] : tensor<3x1x20xf32> to tensor<3x20xf32>
+    %1 = nn.tanh %0 : tensor<3x20xf32>
+    %2 = nn.reshape %1 : tensor<3x20xf32> to tensor<3x1x20x1xf32>
+    %3 = nn.reduce sum %2 axes [2, 3] : tensor<3x1x20x1xf32> to tensor<3x1xf32>
+    %4 = nn.reduce sum %3 axes [0] : tensor<3x1xf32> to tensor<1xf32>
+    return %1, %3, %4 : tensor<3x20xf32>, tensor<3x1xf32>, tensor<1xf32>
+  })");
+  program.check();
+}
+
 TEST(RowKernels, SoftmaxOfInfinitiesAndNaN) {
   const double infinity = std::numeric_limits<double>::infinity();
   Program program(format(kSoftmax, 20));
