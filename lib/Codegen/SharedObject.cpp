@@ -37,10 +37,11 @@ Expected<std::string> linkSharedObject(const std::string &object) {
     raw_fd_ostream file(objectPath, error);
     file << object;
     file.close();
-    if (error || file.has_error()) {
-      file.clear_error();
-      return Status::programFailed("writing " + objectPath.str().str() + " failed");
-    }
+    if (!error)
+      error = file.error();
+    file.clear_error();
+    if (error)
+      return Status::programFailed("writing " + objectPath.str().str() + " failed: " + error.message());
   }
   SmallVector<StringRef> arguments = {
       linker, "-shared", "-o",   outputPath,    objectPath,         "-z",
@@ -48,17 +49,14 @@ Expected<std::string> linkSharedObject(const std::string &object) {
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(messagePath), StringRef(messagePath)};
   std::string error;
   int exitCode = sys::ExecuteAndWait(linker, arguments, std::nullopt, redirects, 60, 0, &error);
-  if (exitCode != 0) {
-    auto messages = MemoryBuffer::getFile(messagePath);
-    std::string text = messages ? (*messages)->getBuffer().rtrim().str() : std::string();
-    return Status::programFailed("linking generated kernels with " + linker +
-                                 " failed: " + (error.empty() ? text : error));
-  }
   auto output = MemoryBuffer::getFile(outputPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!output)
-    return Status::programFailed("reading " + outputPath.str().str() +
-                                 " failed: " + output.getError().message());
-  return (*output)->getBuffer().str();
+  if (exitCode == 0 && output)
+    return (*output)->getBuffer().str();
+  if (exitCode == 0)
+    error = output.getError().message();
+  else if (auto messages = MemoryBuffer::getFile(messagePath); messages && error.empty())
+    error = (*messages)->getBuffer().rtrim().str();
+  return Status::programFailed("linking generated kernels with " + linker + " failed: " + error);
 }
 
 } // namespace zero

@@ -1,9 +1,16 @@
 //===- KernelTest.cpp - What is said of kernels, and the object they are in ---===//
 #include "KernelHarness.h"
 #include "dialects/Plan/PlanOps.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <csignal>
+#include <sys/resource.h>
 
 using namespace mlir;
 using namespace zero;
@@ -211,13 +218,46 @@ TEST(Kernels, Errors) {
     }
     plan.kernel @k {body_function = @body, items = 1 : i64})"),
             "kernel k: nn.neg: no generated code for elements of type bf16");
+}
 
-  // Without a linker: its package is named.
-  std::string path = getenv("PATH");
-  setenv("PATH", "/nonexistent", 1);
-  std::string message = messageOf(kSoftmax);
-  setenv("PATH", path.c_str(), 1);
-  EXPECT_NE(message.find("apt-get install lld-22"), std::string::npos) << message;
+TEST(Kernels, LinkerErrors) {
+  auto messageOf = [](const std::string &object) { return linkSharedObject(object).status().message(); };
+  auto with = [](const char *variable, const char *value, llvm::function_ref<void()> body) {
+    const char *old = getenv(variable);
+    std::string saved = old ? old : "";
+    setenv(variable, value, 1);
+    body();
+    old ? setenv(variable, saved.c_str(), 1) : unsetenv(variable);
+  };
+  EXPECT_THAT(messageOf("no object"), testing::HasSubstr("ld.lld-22 failed: "));
+  with("PATH", "/nonexistent", [&] {
+    EXPECT_EQ(messageOf(""),
+              "generated kernels are linked by ld.lld-22, which is not on the PATH; apt-get install lld-22");
+  });
+  with("TMPDIR", "/nonexistent",
+       [&] { EXPECT_EQ(messageOf(""), "no temporary file for generated kernels could be made"); });
+  // A full disk.
+  auto handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit saved, none = {0, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &saved);
+  none.rlim_max = saved.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &none);
+  std::string message = messageOf("some bytes");
+  setrlimit(RLIMIT_FSIZE, &saved);
+  signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, testing::MatchesRegex("writing .*zero-kernels.*[.]o failed: File too large"));
+}
+
+TEST(Kernels, LoweringErrors) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<arith::ArithDialect, LLVM::LLVMDialect>();
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  auto messageOf = [&](const std::string &text) {
+    OwningOpRef<ModuleOp> module = parse(context, text);
+    return compileObject(*module, CpuVariant::X86_64_V3).status().message();
+  };
+  EXPECT_EQ(messageOf("func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}"),
+            "generated kernels could not be lowered to LLVM IR");
 }
 
 } // namespace
