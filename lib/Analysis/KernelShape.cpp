@@ -253,8 +253,6 @@ private:
     auto outer = splitAtStride(parts->first, shape.inner * shape.reduced);
     if (!outer)
       return fail(value, "has dimensions that cross those of the kernel");
-    if (shape.levels.lookup(value) > 1)
-      return fail(value, "is a column reduction of a column reduction");
     if (shape.levels.lookup(value) == 1 && !outer->second.empty())
       return fail(value, "repeats a column reduction over the rows");
     return success();

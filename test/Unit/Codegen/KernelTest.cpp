@@ -173,6 +173,47 @@ TEST(Kernels, Unsupported) {
     return %0, %1 : tensor<4x5xf32>, tensor<7xf32>
   })"),
       "a value of type tensor<7xf32> has no place in the iteration space of the others");
+  // Rows cannot be reduced beside columns, nor what columns give be repeated over them.
+  EXPECT_EQ(whyOf(R"(func.func private @f(%x: tensor<4x5xf32>, %y: tensor<4xf32>) -> tensor<5xf32> {
+    %0 = nn.broadcast %y dims [0] : tensor<4xf32> to tensor<4x5xf32>
+    %1 = nn.mul %x, %0 : tensor<4x5xf32>
+    %2 = nn.reduce sum %1 axes [0] : tensor<4x5xf32> to tensor<5xf32>
+    %3 = nn.reduce sum %y axes [0] : tensor<4xf32> to tensor<f32>
+    %4 = nn.broadcast %3 dims [] : tensor<f32> to tensor<5xf32>
+    %5 = nn.mul %2, %4 : tensor<5xf32>
+    return %5 : tensor<5xf32>
+  })"),
+            "a value of type tensor<4xf32> is reduced and has no columns");
+  EXPECT_EQ(whyOf(R"(func.func private @f(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
+    %0 = nn.reduce sum %x axes [0] : tensor<4x5xf32> to tensor<5xf32>
+    %1 = nn.broadcast %0 dims [1] : tensor<5xf32> to tensor<4x5xf32>
+    %2 = nn.mul %x, %1 : tensor<4x5xf32>
+    return %2 : tensor<4x5xf32>
+  })"),
+            "a value of type tensor<4x5xf32> repeats a column reduction over the rows");
+  EXPECT_EQ(whyOf(R"(func.func private @f() -> tensor<f32> {
+    %0 = nn.constant dense<1.0> : tensor<4xf32>
+    %1 = nn.reduce sum %0 axes [0] : tensor<4xf32> to tensor<f32>
+    return %1 : tensor<f32>
+  })"),
+            "a value of type tensor<4xf32> is a constant that is reduced");
+  EXPECT_EQ(whyOf(R"(func.func private @f(%x: tensor<4x0xf32>) -> tensor<4xf32> {
+    %0 = nn.reduce sum %x axes [1] : tensor<4x0xf32> to tensor<4xf32>
+    %1 = nn.neg %0 : tensor<4xf32>
+    return %1 : tensor<4xf32>
+  })"),
+            "a value of type tensor<4xf32> is computed beside a tensor without elements");
+  // Ten elements, of which five follow each other, as five by two.
+  EXPECT_EQ(whyOf(R"(func.func private @f(%x: tensor<2x5xf32>, %y: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> {
+    %0 = nn.reshape %x : tensor<2x5xf32> to tensor<5x2xf32>
+    %1 = nn.reduce sum %0 axes [1] : tensor<5x2xf32> to tensor<5xf32>
+    %2 = nn.broadcast %1 dims [2] : tensor<5xf32> to tensor<2x3x5xf32>
+    %3 = nn.broadcast %x dims [0, 2] : tensor<2x5xf32> to tensor<2x3x5xf32>
+    %4 = nn.add %2, %3 : tensor<2x3x5xf32>
+    %5 = nn.add %4, %y : tensor<2x3x5xf32>
+    return %5 : tensor<2x3x5xf32>
+  })"),
+            "a value of type tensor<5x2xf32> has dimensions that cross those of the kernel");
 }
 
 TEST(Kernels, ObjectStandsAlone) {
