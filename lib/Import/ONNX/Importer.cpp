@@ -4,6 +4,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace zero;
@@ -31,6 +32,13 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (model.graph().sparse_initializer_size()) {
     emitError(location) << "sparse initializers are not supported; the first is '"
                         << model.graph().sparse_initializer(0).values().name() << "'";
+    return nullptr;
+  }
+  if (static_cast<int>(initializers.size()) != model.graph().initializer_size()) {
+    llvm::StringSet<> names;
+    for (const onnx::TensorProto &tensor : model.graph().initializer())
+      if (!names.insert(tensor.name()).second)
+        emitError(location) << "the model has two initializers '" << tensor.name() << "'";
     return nullptr;
   }
   if (failed(rules.check(location)) || failed(findLossOutput()))
@@ -72,6 +80,8 @@ LogicalResult Importer::findLossOutput() {
                                  << llvm::join(all, ", ");
     return success();
   }
+  if (floats.empty())
+    return emitError(location) << "the model has no float output: there is nothing to minimise";
   if (floats.size() != 1)
     return emitError(location) << "the model has " << floats.size() << " float outputs among "
                                << llvm::join(all, ", ")

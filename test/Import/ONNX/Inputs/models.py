@@ -94,6 +94,15 @@ def undefined():
                  [info("z", FLOAT, ["n", 3])], [tensor(array(4, 3), "w")])
 
 
+def twice():
+    return model([node("Gemm", ["x", "w"], ["z"], name="fc")], [info("x", FLOAT, ["n", 4])], [info("z", FLOAT, ["n", 3])],
+                 [tensor(array(4, 3), "w"), tensor(array(4, 3), "w")])
+
+
+def no_output():
+    return model([node("Gemm", ["x", "w"], ["z"], name="fc")], [info("x", FLOAT, ["n", 4])], [], [tensor(array(4, 3), "w")])
+
+
 def exclusions(marked=False):
     """One initializer for each reason not to train it."""
     names = ["w", "scale", "frozen.bias", "unused", "inv_freq", "ids"]
