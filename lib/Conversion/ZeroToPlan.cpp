@@ -50,6 +50,13 @@ private:
       return module.emitError() << "module has no function @" << (micro ? "update" : "micro")
                                 << "; zero-to-plan takes a module of phase schedule";
     PlanBuilder plan(module);
+    for (auto bucket : module.getOps<sharding::BucketOp>())
+      if (plan.getWorldSize() > 1 && !bucket.getElement().isF32()) {
+        auto first = cast<sharding::SlotAttr>(bucket.getSlots()[0]);
+        return bucket.emitError() << "parameter '" << first.getName() << "' has elements of type "
+                                  << bucket.getElement() << ", but gradients are summed over the " << plan.getWorldSize()
+                                  << " ranks in f32 only";
+      }
     if (failed(plan.collectStates(micro, update)))
       return failure();
     bool accumulates = llvm::any_of(llvm::seq(micro.getNumArguments()), [&](unsigned index) {
