@@ -29,7 +29,7 @@ bool PipelineFlags::anyGiven() const {
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
-  auto fail = [](const auto &text) { return createStringError(inconvertibleErrorCode(), text); };
+  auto fail = [](const std::string &text) { return createStringError(std::make_error_code(std::errc::invalid_argument), text); };
   PipelineRequest request;
   std::optional<Phase> phase = parsePhase(compileTo);
   if (!phase)

@@ -88,8 +88,16 @@ int main(int argc, char **argv) {
   if (isONNX && !(importOptions = flags.import.parse("zero-compile")))
     return kUsage;
   llvm::Expected<zero::PipelineRequest> request = flags.pipeline.getRequest();
-  if (!request)
-    return fail(kBadInput, llvm::toString(request.takeError()));
+  if (!request) {
+    int code = kBadInput;
+    std::string message;
+    llvm::handleAllErrors(request.takeError(), [&](const llvm::ErrorInfoBase &error) {
+      message = error.message();
+      if (error.convertToErrorCode() == std::errc::invalid_argument)
+        code = kUsage;
+    });
+    return fail(code, message);
+  }
 
   DialectRegistry registry;
   zero::registerDialects(registry);

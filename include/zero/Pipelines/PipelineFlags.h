@@ -14,7 +14,8 @@ public:
 
   /// Whether any of them was given.
   bool anyGiven() const;
-  /// What was asked for; an error names the flag or the key of the configuration file.
+  /// What was asked for; an error names the flag or the key of the configuration file. The code of a flag's error is
+  /// std::errc::invalid_argument, that of the file's is not.
   llvm::Expected<PipelineRequest> getRequest() const;
   bool isWorldSizeGiven() const { return worldSize.getNumOccurrences() != 0; }
   llvm::cl::OptionCategory &getCategory() { return category; }
