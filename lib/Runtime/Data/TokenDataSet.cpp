@@ -63,7 +63,7 @@ private:
       std::string name = (input->label() ? "the labels '" : "input '") + std::string(text(input->name())) + "'";
       (input->label() ? labels : others) += 1;
       if (input->element() != schema::ElementType::i64 && input->element() != schema::ElementType::i32)
-        return Status::badInput("holds tokens, but " + name + " are of type " +
+        return Status::badInput("holds tokens, but the type of " + name + " is " +
                                 schema::EnumNameElementType(input->element()));
       auto shape = records(input->shape());
       if (shape.size() != 2)
