@@ -88,7 +88,7 @@ TEST_F(Tokens, NamesWhatDoesNotFit) {
   expect(errorOf("1234567", DataFormat::Bytes, 5), "--sequence-length is 5, input 'ids' has sequences of 4");
   expect(errorOf(std::string("\1\0\0\1\1\0\1\0\1\0", 10), DataFormat::U16), "holds token 256 at 1, outside [0, 256) of input 'ids'");
   plan.add("mask", ElementType::f32, {2, 4});
-  expect(errorOf("12345", DataFormat::Bytes), "the labels 'mask' are of type f32");
+  expect(errorOf("12345", DataFormat::Bytes), "the type of the labels 'mask' is f32");
 }
 
 TEST_F(Tokens, AnNpzIsMeantWhereNoFormatIsGiven) {
