@@ -8,8 +8,8 @@ using C = TrainingConfig;
 static const ConfigKey keys[] = {
     {"train_batch_size", &C::trainBatch, 1, 9e15, "",
      "samples of one step over all ranks: micro-batch x accumulation steps x world size"},
-    {"train_micro_batch_size_per_gpu", &C::microBatch, 1, 9e15, "", "samples that one rank computes at once"},
-    {"gradient_accumulation_steps", &C::accumulationSteps, 1, 9e15, "", "micro-batches of one step and rank"},
+    {"train_micro_batch_size_per_gpu", &C::microBatch, 1, 2147483647, "", "samples that one rank computes at once"},
+    {"gradient_accumulation_steps", &C::accumulationSteps, 1, 2147483647, "", "micro-batches of one step and rank"},
     {"gradient_clipping", &C::gradientClipping, 0, 1e300, "",
      "largest global gradient norm; 0 is off (DeepSpeed 0.19's own default is 1.0)"},
     {"steps_per_print", &C::stepsPerPrint, 1, 9e15, "", "a line of progress in a log each so many steps"},

@@ -92,8 +92,10 @@ TEST(Config, BatchKeysFixEachOther) {
             "train_batch_size 10 is not divisible by gradient_accumulation_steps x world size = 6");
   EXPECT_EQ(resolveError(R"({"train_batch_size": 24, "train_micro_batch_size_per_gpu": 3, "gradient_accumulation_steps": 1})", 4),
             "train_batch_size 24 is not train_micro_batch_size_per_gpu 3 x gradient_accumulation_steps 1 x world size 4 = 12");
-  EXPECT_EQ(resolveError(R"({"train_micro_batch_size_per_gpu": 4e15, "gradient_accumulation_steps": 4e15})", 4),
-            "train_micro_batch_size_per_gpu 4000000000000000 x gradient_accumulation_steps 4000000000000000 x world size 4 exceeds 64 bits");
+  EXPECT_EQ(resolveError(R"({"train_micro_batch_size_per_gpu": 2e9, "gradient_accumulation_steps": 2e9})", 4),
+            "train_micro_batch_size_per_gpu 2000000000 x gradient_accumulation_steps 2000000000 x world size 4 exceeds 64 bits");
+  EXPECT_EQ(parseError(R"({"train_micro_batch_size_per_gpu": 9e15})"),
+            "'train_micro_batch_size_per_gpu' is 9000000000000000 but must lie in [1, 2147483647]");
 }
 
 TEST(Config, UnknownKeysNameTheNearest) {
