@@ -88,6 +88,9 @@ static LogicalResult checkAgainstRecorded(ModuleOp module, const PipelineRequest
   return success();
 }
 
+/// What zero-opt plans for where nothing says how many ranks there are; zero-compile asks instead.
+static constexpr int64_t kAssumedWorldSize = 8;
+
 FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &request) {
   FailureOr<std::optional<TrainingConfig>> recorded = readRecorded(module);
   if (failed(recorded))
@@ -105,8 +108,7 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
     return module.emitError() << llvm::toString(std::move(error));
   };
   auto assume = [&](const Twine &what) {
-    if (request.remarkAssumptions)
-      mlir::emitRemark(module.getLoc()) << "assuming " << what;
+    mlir::emitRemark(module.getLoc()) << "assuming " << what;
   };
   if (request.stage)
     config.stage = *request.stage;
@@ -123,7 +125,7 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   } else if (meshSize) {
     config.worldSize = *meshSize;
   } else {
-    config.worldSize = request.assumedWorldSize;
+    config.worldSize = kAssumedWorldSize;
     assume("a world size of " + Twine(config.worldSize));
   }
 
@@ -137,15 +139,12 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
     assume("train_micro_batch_size_per_gpu " + Twine(config.microBatch));
   if (!accumulationGiven && !(batchGiven && microGiven))
     assume("gradient_accumulation_steps " + Twine(config.accumulationSteps));
-  if (!config.isGiven("optimizer.type")) {
-    std::string rate;
-    llvm::raw_string_ostream(rate) << llvm::json::Value(config.learningRate);
+  std::string rate;
+  llvm::raw_string_ostream(rate) << llvm::json::Value(config.learningRate);
+  if (!config.isGiven("optimizer.type"))
     assume("optimizer AdamW with lr " + rate);
-  } else if (!config.isGiven("optimizer.params.lr")) {
-    std::string rate;
-    llvm::raw_string_ostream(rate) << llvm::json::Value(config.learningRate);
+  else if (!config.isGiven("optimizer.params.lr"))
     assume("optimizer.params.lr " + rate);
-  }
   return config;
 }
 

@@ -120,7 +120,6 @@ int main(int argc, char **argv) {
 
   int failureExitCode = kFailed;
   request->failureExitCode = &failureExitCode;
-  request->remarkAssumptions = true;
   request->weightsFolder = weightsFolder;
   if (request->stopAfter != zero::Phase::Plan && flags.output.getNumOccurrences() && flags.output != "-")
     request->outputFolder = folderOf(flags.output);

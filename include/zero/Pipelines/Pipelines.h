@@ -38,8 +38,6 @@ struct PipelineRequest {
   /// The folder that relative paths of weights start from (empty: the current one), and the one of the file that the module is
   /// printed to: the paths are rewritten for it (empty: they stay).
   std::string weightsFolder, outputFolder;
-  bool remarkAssumptions = true;
-  int64_t assumedWorldSize = 8;
   /// Where to say why it failed: 3 for the user's model or configuration, 1 for the program that was made of them.
   int *failureExitCode = nullptr;
 };
