@@ -23,7 +23,7 @@ public:
 private:
   llvm::cl::opt<std::string> loss, labels, train, freeze;
   llvm::cl::opt<unsigned> classAxis;
-  llvm::cl::list<std::string> dims;
+  llvm::cl::list<std::string> dims, boundInputs;
 };
 
 } // namespace zero

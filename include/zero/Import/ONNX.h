@@ -6,6 +6,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,8 @@ struct ImportOptions {
   std::optional<int64_t> classAxis;
   /// Sizes of symbolic dimensions by name.
   llvm::StringMap<int64_t> dims;
+  /// Files with the values of graph inputs that become constants, by the input's name.
+  std::map<std::string, std::string> boundInputs;
   /// Regular expressions over whole initializer names; empty: none. Freezing wins.
   std::string trainRegex, freezeRegex;
   /// Paths of weights are written relative to this folder: that of the module's file. Empty: the current

@@ -55,7 +55,9 @@ std::optional<Dims> combine(const Tensor &x, const Tensor &y, const Tensor &resu
   for (size_t i = 0; i < size; ++i) {
     std::optional<Dim> element = function((*x.contents)[x.contents->size() == 1 ? 0 : i],
                                           (*y.contents)[y.contents->size() == 1 ? 0 : i]);
-    if (!element)
+    // Narrower integers wrap around.
+    unsigned width = result.elementType().getIntOrFloatBitWidth();
+    if (!element || (width < 64 && element->isStatic() && !llvm::isIntN(width, element->value())))
       return std::nullopt;
     elements.push_back(*element);
   }
@@ -171,7 +173,10 @@ LogicalResult castTo(NodeContext &node, Type element) {
   if (failed(x))
     return failure();
   Tensor result = node.cast(*x, element);
-  if (!result.contents && x->contents && element.isSignlessInteger(64))
+  if (!result.contents && x->contents && element.isSignlessInteger() && !element.isInteger(1) &&
+      llvm::all_of(*x->contents, [&](const Dim &dim) {
+        return !dim.isStatic() || llvm::isIntN(element.getIntOrFloatBitWidth(), dim.value());
+      }))
     result.contents = x->contents;
   return node.set(std::move(result));
 }

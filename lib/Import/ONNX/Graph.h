@@ -48,7 +48,9 @@ void warnOfMergedWeights(const Model &model, Weights &weights, llvm::ArrayRef<St
 
 class Importer {
 public:
-  Importer(Model &model, const ImportOptions &options, mlir::MLIRContext *context);
+  /// `dims`: sizes of symbolic dimensions that bound inputs say.
+  Importer(Model &model, const ImportOptions &options, llvm::StringMap<int64_t> dims,
+           mlir::MLIRContext *context);
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   /// As NodeContext::stored.
@@ -87,6 +89,8 @@ private:
   std::vector<std::unique_ptr<Stored>> storedTensors;
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes;
   Dim batch;
+  /// Sizes of symbols that the options give, and those that bound inputs say.
+  llvm::StringMap<int64_t> boundDims;
   llvm::StringSet<> usedDims, knownDims;
 };
 

@@ -26,7 +26,8 @@ Tensor GraphBuilder::constant(DenseElementsAttr value) {
   result.value = nn::ConstantOp::create(builder, location, type, value);
   for (int64_t size : type.getShape())
     result.shape.push_back(Dim(size));
-  if (type.getElementType().isSignlessInteger(64) && type.getRank() <= 1)
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  if (integer && integer.isSignless() && integer.getWidth() > 1 && type.getRank() <= 1)
     result.contents.emplace(
         llvm::map_range(value.getValues<APInt>(), [](APInt n) { return Dim(n.getSExtValue()); }));
   return result;

@@ -22,11 +22,15 @@ ImportFlags::ImportFlags(cl::OptionCategory &category)
                 cl::desc("The output's dimension that holds the classes: 1; the last when not given"),
                 cl::cat(category)),
       dims("dim", cl::value_desc("NAME=VALUE"), cl::desc("The size of a symbolic dimension (repeatable)"),
-           cl::cat(category)) {}
+           cl::cat(category)),
+      boundInputs("bind-input", cl::value_desc("NAME=FILE.npy"),
+                  cl::desc("Make a graph input a constant with the value in the file (repeatable)"),
+                  cl::cat(category)) {}
 
 llvm::StringRef ImportFlags::firstGiven() const {
   // addressof: a list's own operator& is that of its storage.
-  const cl::Option *flags[] = {&loss, &labels, &train, &freeze, &classAxis, std::addressof(dims)};
+  const cl::Option *flags[] = {&loss, &labels, &train, &freeze, &classAxis, std::addressof(dims),
+                               std::addressof(boundInputs)};
   for (const cl::Option *flag : flags)
     if (flag->getNumOccurrences())
       return flag->ArgStr;
@@ -62,6 +66,13 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const 
       return wrong("--dim=" + dim + " is not NAME=VALUE with a size of 1 or more");
     if (!options.dims.try_emplace(name, size).second)
       return wrong("--dim gives '" + name + "' twice");
+  }
+  for (llvm::StringRef bound : boundInputs) {
+    auto [name, path] = bound.split('=');
+    if (name.empty() || path.empty())
+      return wrong("--bind-input=" + bound + " is not NAME=FILE.npy");
+    if (!options.boundInputs.try_emplace(name.str(), path.str()).second)
+      return wrong("--bind-input gives '" + name + "' twice");
   }
   for (const cl::opt<std::string> *regex : {&train, &freeze}) {
     std::string problem;

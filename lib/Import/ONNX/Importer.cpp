@@ -1,4 +1,5 @@
 //===- Importer.cpp - From the parsed model to @forward -------------------===//
+#include "BoundInputs.h"
 #include "Graph.h"
 
 #include "mlir/IR/Verifier.h"
@@ -14,9 +15,15 @@ using namespace zero::onnx_import;
 /// are one number).
 static constexpr int64_t kInlineElements = 256;
 
-Importer::Importer(Model &model, const ImportOptions &options, MLIRContext *context)
+Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<int64_t> dims,
+                   MLIRContext *context)
     : model(model), options(options), weights(model, options), rules(model, options), context(context),
-      location(NameLoc::get(StringAttr::get(context, model.path()))), node(context) {
+      location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
+      boundDims(std::move(dims)) {
+  for (const auto &dim : options.dims)
+    boundDims[dim.getKey()] = dim.getValue();
+  for (const auto &dim : boundDims)
+    knownDims.insert(dim.getKey());
   node.opset = model.opset();
   node.importer = this;
   node.location = location;
@@ -175,13 +182,13 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
     bool isNamed = dim.has_dim_param() && !dim.dim_param().empty();
     if (isNamed)
       knownDims.insert(dim.dim_param());
-    auto bound = isNamed ? options.dims.find(dim.dim_param()) : options.dims.end();
+    auto bound = isNamed ? boundDims.find(dim.dim_param()) : boundDims.end();
     if (dim.has_dim_value()) {
       if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0))
         return emitError(node.location)
                << "dimension " << index << " of input '" << input.name() << "' is " << dim.dim_value();
       tensor.shape.push_back(Dim(dim.dim_value()));
-    } else if (bound != options.dims.end()) {
+    } else if (bound != boundDims.end()) {
       usedDims.insert(bound->getKey());
       tensor.shape.push_back(Dim(bound->getValue()));
     } else if (index == 0) {
@@ -261,8 +268,8 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
     entry->whyNotTrained = "it holds integers";
   Tensor result;
   bool isTrained = entry->whyNotTrained.empty();
-  bool isConstantOfNode = !isInitializer;
-  if (!isTrained && *count <= (isFloat && !isConstantOfNode ? 1 : kInlineElements)) {
+  bool isWeight = isFloat && isInitializer && !model.isAdded(tensor);
+  if (!isTrained && *count <= (isWeight ? 1 : kInlineElements)) {
     FailureOr<DenseElementsAttr> elements = weights.inlined(tensor, entry->type, node.location);
     if (failed(elements))
       return failure();
@@ -344,7 +351,7 @@ LogicalResult Importer::finish() {
     FailureOr<Type> element = node.elementType(tensor.data_type());
     if (failed(element))
       return failure();
-    if (!isa<FloatType>(*element))
+    if (!isa<FloatType>(*element) || model.isAdded(tensor))
       continue;
     std::string reason =
         found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained;
@@ -414,5 +421,8 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   std::unique_ptr<Model> model = Model::open(path, location);
   if (!model)
     return nullptr;
-  return Importer(*model, options, context).run();
+  llvm::StringMap<int64_t> dims;
+  if (failed(bindInputs(*model, options, dims, location)))
+    return nullptr;
+  return Importer(*model, options, std::move(dims), context).run();
 }

@@ -163,6 +163,23 @@ bool Model::locate() {
   return walked && consistent && initializers == graph().initializer_size() && nodes == graph().node_size();
 }
 
+zero::Expected<zero::MappedFile *> Model::map(const std::string &path) {
+  std::unique_ptr<MappedFile> &file = mapped[path];
+  if (!file) {
+    Expected<std::unique_ptr<MappedFile>> opened = MappedFile::open(path);
+    if (!opened.ok())
+      return opened.status();
+    file = std::move(*opened);
+  }
+  return file.get();
+}
+
+void Model::addInitializer(onnx::TensorProto tensor, FileBytes bytes) {
+  onnx::TensorProto &place = *model->mutable_graph()->add_initializer();
+  place = std::move(tensor);
+  added.try_emplace(&place, std::move(bytes));
+}
+
 FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &tensor, Location location) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     FailureOr<FileBytes> bytes = externalBytes(tensor, location);
@@ -170,6 +187,8 @@ FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &ten
       return failure();
     return std::optional<FileBytes>(*bytes);
   }
+  if (auto found = added.find(&tensor); found != added.end())
+    return std::optional<FileBytes>(found->second);
   auto range = ranges.find(&tensor);
   if (range == ranges.end())
     return std::optional<FileBytes>();

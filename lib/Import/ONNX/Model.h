@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include "lib/Runtime/Data/MappedFile.h"
 #include "onnx-ml.pb.h"
 
 #include <memory>
@@ -37,6 +38,13 @@ public:
   mlir::FailureOr<std::optional<FileBytes>> rawBytes(const onnx::TensorProto &tensor,
                                                      mlir::Location location);
 
+  /// A file that stays mapped as long as this object lives.
+  Expected<MappedFile *> map(const std::string &path);
+  /// One more initializer, whose elements are these bytes.
+  void addInitializer(onnx::TensorProto tensor, FileBytes bytes);
+  /// Whether an initializer was added so.
+  bool isAdded(const onnx::TensorProto &tensor) const { return added.contains(&tensor); }
+
 private:
   bool locate();
   mlir::FailureOr<FileBytes> externalBytes(const onnx::TensorProto &tensor, mlir::Location location);
@@ -47,6 +55,8 @@ private:
   int64_t opsetVersion = 0;
   /// Where `raw_data` of each parsed tensor lies in the file.
   llvm::DenseMap<const onnx::TensorProto *, std::pair<uint64_t, uint64_t>> ranges;
+  llvm::DenseMap<const onnx::TensorProto *, FileBytes> added;
+  std::map<std::string, std::unique_ptr<MappedFile>> mapped;
   /// External files that are mapped, by path.
   std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> externals;
 };

@@ -51,8 +51,8 @@ LogicalResult ParameterRules::check(Location location) const {
     std::string problem;
     if (!llvm::Regex("^(" + *pattern + ")$").isValid(problem))
       return emitError(location) << flag << "=" << *pattern << " is not a regular expression: " << problem;
-    if (llvm::none_of(model.graph().initializer(), [pattern = pattern](const onnx::TensorProto &tensor) {
-          return isFloat(tensor) && matchesWhole(*pattern, tensor.name());
+    if (llvm::none_of(model.graph().initializer(), [&, pattern = pattern](const onnx::TensorProto &tensor) {
+          return isFloat(tensor) && !model.isAdded(tensor) && matchesWhole(*pattern, tensor.name());
         }))
       return emitError(location) << flag << "=" << *pattern
                                  << " matches no float weight of the model (it must match the whole name)";
@@ -64,6 +64,8 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
   StringRef name = tensor.name();
   if (!isFloat(tensor))
     return "it holds integers";
+  if (model.isAdded(tensor))
+    return "its value is bound by --bind-input";
   if (matchesWhole(freeze, name))
     return "frozen by --freeze=" + freeze;
   if (matchesWhole(train, name))
