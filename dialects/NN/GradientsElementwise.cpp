@@ -30,6 +30,12 @@ UNARY_RULE(AbsOp, b.mul(g, b.unary<SignOp>(x)))
 UNARY_RULE(ExpOp, b.mul(g, y))
 // d x = g / x
 UNARY_RULE(LogOp, b.div(g, x))
+// d x = g / (1 + x)
+UNARY_RULE(Log1pOp, b.div(g, b.add(x, 1.0)))
+// d x = g e^x
+UNARY_RULE(Expm1Op, b.mul(g, b.exp(x)))
+// d x = g / (1 + x^2)
+UNARY_RULE(AtanOp, b.div(g, b.add(b.mul(x, x), 1.0)))
 // d x = g / (2 y)
 UNARY_RULE(SqrtOp, b.div(g, b.mul(y, 2.0)))
 // d x = -1/2 g y^3

@@ -122,3 +122,78 @@ Gradients ScatterAddOp::buildGradient(OpBuilder &builder, ValueRange resultGradi
                                     getIndices(), getAxis());
   return gradients;
 }
+
+/// Which updates are the last at their index, in the shape of the updates.
+static Value isLastUpdate(TensorBuilder b, ScatterOp op) {
+  Value indices = op.getIndices(), updates = op.getUpdates();
+  int64_t count = b.typeOf(indices).getNumElements(), axis = op.getAxis();
+  Type i64 = b.builder.getI64Type();
+  Value flat = b.reshape(indices, {count}), number = b.iota({count}, i64, 0);
+  Value last = ScatterOp::create(
+      b.builder, b.loc, ScatterKind::assign,
+      b.splat(RankedTensorType::get({b.shapeOf(op.getData())[axis]}, i64), 0.0), number, flat, /*axis=*/0);
+  Value lastHere = GatherOp::create(b.builder, b.loc, number.getType(), last, flat, /*axis=*/0);
+  Value isLast = b.reshape(b.compare(ComparePredicate::eq, lastHere, number), b.shapeOf(indices));
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < b.rankOf(indices); ++i)
+    dims.push_back(axis + i);
+  return b.broadcast(isLast, dims, b.shapeOf(updates));
+}
+
+// assign: d data = g without the elements replaced, d updates = g at the indices, of the last at each
+// add:    d data = g, d updates = g at the indices
+// mul:    each factor's gradient is g times the product of the others: 0 where one of them is 0
+// max, min: g goes to those that equal the result, evenly
+Gradients ScatterOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
+  TensorBuilder b(builder, getLoc());
+  Value g = resultGradients[0], data = getData(), updates = getUpdates(), indices = getIndices();
+  int64_t axis = getAxis();
+  auto gather = [&](Value x) -> Value {
+    return GatherOp::create(builder, getLoc(), b.typeOf(x).clone(b.shapeOf(updates)), x, indices, axis);
+  };
+  auto scatter = [&](ScatterKind kind, Value to, Value from) -> Value {
+    return ScatterOp::create(builder, getLoc(), kind, to, from, indices, axis);
+  };
+  Gradients gradients(3);
+  switch (getKind()) {
+  case ScatterKind::assign:
+    if (needed[0])
+      gradients[0] = scatter(ScatterKind::assign, g, b.zerosLike(updates));
+    if (needed[1])
+      gradients[1] = b.select(isLastUpdate(b, *this), gather(g), b.zerosLike(updates));
+    break;
+  case ScatterKind::add:
+    if (needed[0])
+      gradients[0] = g;
+    if (needed[1])
+      gradients[1] = gather(g);
+    break;
+  case ScatterKind::mul: {
+    if (needed[0])
+      gradients[0] = b.mul(g, scatter(ScatterKind::mul, b.splatLike(data, 1.0), updates));
+    if (needed[1]) {
+      auto zeros = [&](Value x) { return b.cast(b.compare(ComparePredicate::eq, x, 0.0), b.elementOf(x)); };
+      auto nonZero = [&](Value x) {
+        return b.select(b.compare(ComparePredicate::eq, x, 0.0), b.splatLike(x, 1.0), x);
+      };
+      Value ownZero = zeros(updates), factor = nonZero(updates);
+      Value otherZeros = b.sub(gather(scatter(ScatterKind::add, zeros(data), ownZero)), ownZero);
+      Value others = b.div(gather(b.mul(g, scatter(ScatterKind::mul, nonZero(data), factor))), factor);
+      gradients[1] = b.select(b.compare(ComparePredicate::eq, otherZeros, 0.0), others, b.zerosLike(updates));
+    }
+    break;
+  }
+  case ScatterKind::max:
+  case ScatterKind::min: {
+    Value fromData = b.cast(b.compare(ComparePredicate::eq, data, getResult()), b.elementOf(data));
+    Value fromUpdates = b.cast(b.compare(ComparePredicate::eq, updates, gather(getResult())), b.elementOf(data));
+    Value share = b.div(g, scatter(ScatterKind::add, fromData, fromUpdates));
+    if (needed[0])
+      gradients[0] = b.mul(share, fromData);
+    if (needed[1])
+      gradients[1] = b.mul(gather(share), fromUpdates);
+    break;
+  }
+  }
+  return gradients;
+}

@@ -43,6 +43,7 @@ def NN_RoleKind : I32EnumAttr<"RoleKind", "what a function argument or result me
   I32EnumAttrCase<"LearningRate", 12, "learning_rate">,        // a step input
   I32EnumAttrCase<"BiasCorrection1", 13, "bias_correction1">,  // a step input: 1 - beta1^t
   I32EnumAttrCase<"BiasCorrection2", 14, "bias_correction2">,  // a step input: 1 - beta2^t
+  I32EnumAttrCase<"Output", 15, "output">,                     // a model output, by its name in the graph
 ]> {
   let cppNamespace = "::zero::nn";
   let genSpecializedAttr = 0;
@@ -92,6 +93,13 @@ def NN_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
   let genSpecializedAttr = 0;
 }
 def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
+
+def NN_ScatterKind : I32EnumAttr<"ScatterKind", "how an update meets the element at its index", [
+  I32EnumAttrCase<"assign", 0>, I32EnumAttrCase<"add", 1>, I32EnumAttrCase<"mul", 2>, I32EnumAttrCase<"max", 3>, I32EnumAttrCase<"min", 4>]> {
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_ScatterKindAttr : EnumAttr<NN_Dialect, NN_ScatterKind, "scatter_kind">;
 
 def NN_GeluKind : I32EnumAttr<"GeluKind", "exact (erf) or the tanh approximation", [
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"tanh", 1>]> {

@@ -11,10 +11,11 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
-def NN_Int : AnyTypeOf<[I1, I8, UI8, I16, I32, I64]>;
-def NN_Tensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, I32, I64]>;
+def NN_Int : AnyTypeOf<[I1, I8, UI8, I16, UI16, I32, UI32, I64, UI64]>;
+def NN_Tensor : RankedTensorOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, UI16, I32, UI32, I64, UI64]>;
 def NN_FloatTensor : RankedTensorOf<[F16, BF16, F32, F64]>;
-def NN_IntTensor : RankedTensorOf<[I8, UI8, I16, I32, I64]>;
+def NN_IntTensor : RankedTensorOf<[I8, UI8, I16, UI16, I32, UI32, I64, UI64]>;
+def NN_BitsTensor : RankedTensorOf<[I1, I8, UI8, I16, UI16, I32, UI32, I64, UI64]>;
 def NN_BoolTensor : RankedTensorOf<[I1]>;
 def NN_Scalar : 0DTensorOf<[F32, F64]>;
 
@@ -50,18 +51,21 @@ def NN_ExpOp : NN_DiffUnary<"exp", "e^x">;
 def NN_LogOp : NN_DiffUnary<"log", "natural logarithm">;
 def NN_SqrtOp : NN_DiffUnary<"sqrt", "square root">;
 def NN_RsqrtOp : NN_DiffUnary<"rsqrt", "1 / sqrt(x)">;
+def NN_Log1pOp : NN_DiffUnary<"log1p", "log(1 + x), exact near 0">;
+def NN_Expm1Op : NN_DiffUnary<"expm1", "e^x - 1, exact near 0">;
 def NN_ReciprocalOp : NN_DiffUnary<"reciprocal", "1 / x">;
 def NN_TanhOp : NN_DiffUnary<"tanh", "hyperbolic tangent">;
 def NN_SigmoidOp : NN_DiffUnary<"sigmoid", "1 / (1 + e^-x)">;
 def NN_ErfOp : NN_DiffUnary<"erf", "error function">;
 def NN_SinOp : NN_DiffUnary<"sin", "sine">;
 def NN_CosOp : NN_DiffUnary<"cos", "cosine">;
+def NN_AtanOp : NN_DiffUnary<"atan", "arc tangent">;
 def NN_ReluOp : NN_DiffUnary<"relu", "max(x, 0); its gradient at 0 is 0">;
 def NN_SignOp : NN_ConstUnary<"sign", "-1, 0 or 1; 0 of NaN", NN_Tensor>;
 def NN_FloorOp : NN_ConstUnary<"floor", "largest integer not above x">;
 def NN_CeilOp : NN_ConstUnary<"ceil", "smallest integer not below x">;
 def NN_RoundOp : NN_ConstUnary<"round", "nearest integer, halves to even">;
-def NN_NotOp : NN_ConstUnary<"not", "bitwise complement; logical not of i1", RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>, "i1">;
+def NN_NotOp : NN_ConstUnary<"not", "bitwise complement; logical not of i1", NN_BitsTensor, "i1">;
 
 class NN_Binary<string mnemonic, string text, TypeConstraint type, list<Trait> traits = []>
     : NN_Op<mnemonic, !listconcat([Pure, SameOperandsAndResultType, NN_ElementwiseOp], traits)> {
@@ -90,10 +94,13 @@ def NN_MinOp : NN_DiffBinary<"min", "the smaller, NaN if one is, -0 below +0; th
 def NN_PowOp : NN_DiffBinary<"pow", "x^y"> { let hasFolder = 1; }
 def NN_RemOp : NN_Binary<"rem", "remainder with the sign of the dividend (C's fmod and %)", NN_Tensor, [NN_NoGradient]>;
 class NN_Logical<string mnemonic, string text>
-    : NN_Binary<mnemonic, text, RankedTensorOf<[I1, I8, UI8, I16, I32, I64]>, [NN_NoGradient, Commutative]>;
+    : NN_Binary<mnemonic, text, NN_BitsTensor, [NN_NoGradient, Commutative]>;
 def NN_AndOp : NN_Logical<"and", "bitwise and; logical and of i1"> { let hasFolder = 1; }
 def NN_OrOp : NN_Logical<"or", "bitwise or; logical or of i1"> { let hasFolder = 1; }
 def NN_XorOp : NN_Logical<"xor", "bitwise exclusive or">;
+class NN_Shift<string mnemonic, string text> : NN_Binary<mnemonic, text, NN_IntTensor, [NN_NoGradient]>;
+def NN_ShiftLeftOp : NN_Shift<"shift_left", "x * 2^y, low bits kept; 0 where y is not below the width">;
+def NN_ShiftRightOp : NN_Shift<"shift_right", "x / 2^y rounded down; 0 or, of a negative x, -1 where y is not below the width">;
 
 def NN_CompareOp : NN_Op<"compare", [Pure, NN_NoGradient, NN_ElementwiseOp, SameOperandsAndResultShape, SameTypeOperands]> {
   let summary = "Compares element by element; comparisons with NaN are false except `ne`.";
@@ -340,6 +347,45 @@ def NN_GatherNDOp : NN_Op<"gather_nd", [Pure, NN_NoGradient]> {
   let hasVerifier = 1;
 }
 
+def NN_ScatterOp : NN_Op<"scatter", [Pure, AllTypesMatch<["data", "result"]>,
+                                     DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "`data` with `updates` put in (`assign`: the last one counts) or combined at `indices` along `axis`, in index order.";
+  let description = [{
+    Shapes as of `nn.gather`: updates have data[:axis] ++ indices ++ data[axis+1:]; an index outside [0, size) ends the
+    step with an error. Gradients: elements that `assign` replaces have none; where `max` and `min` meet equals, they
+    share it evenly; of equal indices under `assign` the last has all of it.
+
+    ```mlir
+    func.func @put(%cache: tensor<2x16x64xf32>, %new: tensor<2x3x64xf32>, %at: tensor<3xi64>) -> tensor<2x16x64xf32> {
+      %0 = nn.scatter assign %cache, %new[%at] axis 1 : tensor<2x16x64xf32>, tensor<2x3x64xf32>, tensor<3xi64>
+      return %0 : tensor<2x16x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_ScatterKindAttr:$kind, NN_Tensor:$data, NN_Tensor:$updates, NN_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$kind $data `,` $updates `[` $indices `]` `axis` $axis attr-dict `:` type($data) `,` type($updates) `,` type($indices)";
+  let hasVerifier = 1;
+}
+
+def NN_TopKOp : NN_Op<"top_k", [Pure, NN_NoGradient]> {
+  let summary = "Indices of the `k` largest (or `smallest`) elements along `axis`, best first; of equals the lower index first, NaN counts as largest.";
+  let description = [{
+    The values are a gather by these indices, which is also where their gradient comes from.
+
+    ```mlir
+    func.func @experts(%router: tensor<8x64xf32>) -> tensor<8x2xi64> {
+      %0 = nn.top_k %router axis 1 : tensor<8x64xf32> -> tensor<8x2xi64>
+      return %0 : tensor<8x2xi64>
+    }
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$axis, UnitAttr:$smallest);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "$operand `axis` $axis (`smallest` $smallest^)? attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions and contractions
 //===----------------------------------------------------------------------===//
@@ -397,6 +443,99 @@ def NN_MatmulOp : NN_Op<"matmul", [Pure, DeclareOpInterfaceMethods<NN_Differenti
   let assemblyFormat = [{
     $lhs `,` $rhs (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution and pooling
+//
+// Data is N x C x D1 x ... x Dr with r of 1 to 3. Position o of the result's spatial dimension i reads the positions
+// o * strides[i] - low[i] + k * dilations[i] for k below the kernel's or window's size; `low` and `high` positions
+// lie before and behind the data. Result size: floor((low + D + high - dilation * (size - 1) - 1) / stride) + 1.
+//===----------------------------------------------------------------------===//
+
+// The three ops are one trilinear form, so each is the gradient of the others.
+class NN_Conv<string mnemonic, string text, string example>
+    : NN_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = text;
+  let description = "```mlir\n" # example # "```\n";
+  let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `strides` $strides `low` $low `high` $high `dilations` $dilations (`groups` $groups^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+def NN_ConvOp : NN_Conv<"conv",
+    "Convolution (cross-correlation) of N x C x ... by a kernel K x C/groups x ... to N x K x ...", [{
+    func.func @stem(%x: tensor<8x3x32x32xf32>, %w: tensor<16x3x3x3xf32>) -> tensor<8x16x16x16xf32> {
+      %0 = nn.conv %x, %w strides [2, 2] low [1, 1] high [1, 1] dilations [1, 1]
+          : tensor<8x3x32x32xf32>, tensor<16x3x3x3xf32> -> tensor<8x16x16x16xf32>
+      return %0 : tensor<8x16x16x16xf32>
+    }
+    }]>;
+def NN_ConvTransposeOp : NN_Conv<"conv_transpose",
+    "The transpose of `nn.conv` in its data: from N x K x ... and the kernel K x C/groups x ... to N x C x ...", [{
+    func.func @upsample(%y: tensor<8x16x16x16xf32>, %w: tensor<16x3x3x3xf32>) -> tensor<8x3x32x32xf32> {
+      %0 = nn.conv_transpose %y, %w strides [2, 2] low [1, 1] high [1, 1] dilations [1, 1]
+          : tensor<8x16x16x16xf32>, tensor<16x3x3x3xf32> -> tensor<8x3x32x32xf32>
+      return %0 : tensor<8x3x32x32xf32>
+    }
+    }]>;
+def NN_ConvWeightGradOp : NN_Conv<"conv_weight_grad",
+    "The transpose of `nn.conv` in its kernel: from data N x C x ... and a gradient N x K x ... to K x C/groups x ...", [{
+    func.func @kernel_gradient(%x: tensor<8x3x32x32xf32>, %g: tensor<8x16x16x16xf32>) -> tensor<16x3x3x3xf32> {
+      %0 = nn.conv_weight_grad %x, %g strides [2, 2] low [1, 1] high [1, 1] dilations [1, 1]
+          : tensor<8x3x32x32xf32>, tensor<8x16x16x16xf32> -> tensor<16x3x3x3xf32>
+      return %0 : tensor<16x3x3x3xf32>
+    }
+    }]>;
+
+def NN_MaxPoolOp : NN_Op<"max_pool", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "The largest element of each window and where it lies; positions outside the data do not count.";
+  let description = [{
+    `indices` are row-major within the spatial dimensions of one N and C; of equal elements the first counts, a NaN
+    counts as largest. Every window must have a position inside the data. Only `result` has a gradient: it goes to the element
+    at the index.
+
+    ```mlir
+    func.func @halve(%x: tensor<8x16x8x8xf32>) -> tensor<8x16x4x4xf32> {
+      %0, %indices = nn.max_pool %x window [2, 2] strides [2, 2] low [0, 0] high [0, 0] dilations [1, 1]
+          : tensor<8x16x8x8xf32> -> tensor<8x16x4x4xf32>, tensor<8x16x4x4xi64>
+      return %0 : tensor<8x16x4x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$operand, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations);
+  let results = (outs NN_Tensor:$result, RankedTensorOf<[I64]>:$indices);
+  let assemblyFormat = [{
+    $operand `window` $window `strides` $strides `low` $low `high` $high `dilations` $dilations attr-dict
+    `:` type($operand) `->` type($result) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SumPoolOp : NN_Op<"sum_pool", [Pure, DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
+  let summary = "The sum of each window; positions outside the data count as 0.";
+  let description = [{
+    ```mlir
+    func.func @halve(%x: tensor<8x16x8x8xf32>) -> tensor<8x16x4x4xf32> {
+      %0 = nn.sum_pool %x window [2, 2] strides [2, 2] low [0, 0] high [0, 0] dilations [1, 1]
+          : tensor<8x16x8x8xf32> to tensor<8x16x4x4xf32>
+      return %0 : tensor<8x16x4x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$operand, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilations);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $operand `window` $window `strides` $strides `low` $low `high` $high `dilations` $dilations attr-dict
+    `:` type($operand) `to` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -193,6 +193,35 @@ LogicalResult ScatterAddOp::verify() {
                      gatherShape(result.getShape(), indices.getShape(), getAxis()));
 }
 
+LogicalResult ScatterOp::verify() {
+  RankedTensorType data = getData().getType(), updates = getUpdates().getType(),
+                   indices = getIndices().getType();
+  if (failed(verifyAxis(*this, getAxis(), data.getRank())) ||
+      failed(verifyElementType(*this, "updates", updates.getElementType(), "data", data.getElementType())))
+    return failure();
+  if (getKind() != ScatterKind::assign && data.getElementType().isInteger(1))
+    return emitOpError() << "kind " << stringifyScatterKind(getKind()) << " has no meaning for i1";
+  return verifyShape(*this, "updates", updates.getShape(), "data and indices give",
+                     gatherShape(data.getShape(), indices.getShape(), getAxis()));
+}
+
+LogicalResult TopKOp::verify() {
+  RankedTensorType operand = getOperand().getType(), result = getType();
+  int64_t axis = getAxis();
+  if (failed(verifyAxis(*this, axis, operand.getRank())))
+    return failure();
+  if (result.getRank() != operand.getRank())
+    return emitOpError() << "result has " << result.getRank() << " dimensions but the operand has "
+                         << operand.getRank();
+  int64_t k = result.getDimSize(axis), size = operand.getDimSize(axis);
+  if (!ShapedType::isDynamic(k) && !ShapedType::isDynamic(size) && k > size)
+    return emitOpError() << "result has " << k << " elements along axis " << axis << " but the operand only "
+                         << size;
+  Shape expected(operand.getShape());
+  expected[axis] = k;
+  return verifyShape(*this, "result", result.getShape(), "the operand gives", expected);
+}
+
 LogicalResult GatherNDOp::verify() {
   RankedTensorType data = getData().getType(), indices = getIndices().getType(), result = getType();
   int64_t batch = getBatchDims();
