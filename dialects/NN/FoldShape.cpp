@@ -55,7 +55,10 @@ static DenseElementsAttr moveElements(Attribute attribute, RankedTensorType type
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (isSameStatic(getOperand().getType(), getType()))
     return getOperand();
-  if (DenseElementsAttr splat = resizeSplat(adaptor.getOperand(), getType()))
+  // What a group yields is computed there: a constant would be a result that no kernel writes.
+  bool isYielded =
+      llvm::any_of(getOperation()->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+  if (DenseElementsAttr splat = resizeSplat(adaptor.getOperand(), getType()); splat && !isYielded)
     return splat;
   auto inner = getOperand().getDefiningOp<BroadcastOp>();
   if (!inner)

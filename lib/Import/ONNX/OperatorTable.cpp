@@ -10,7 +10,8 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
     llvm::StringMap<const OperatorRow *> rows;
     for (llvm::ArrayRef<OperatorRow> family :
          {elementwiseOperators(), constantOperators(), shapeOperators(), indexingOperators(),
-          reductionOperators(), contractionOperators(), normalizationOperators(), sequenceOperators()})
+          reductionOperators(), contractionOperators(), normalizationOperators(), sequenceOperators(),
+          recurrentOperators()})
       for (const OperatorRow &row : family)
         rows[row.name] = &row;
     return rows;

@@ -15,6 +15,7 @@ llvm::ArrayRef<OperatorRow> reductionOperators();
 llvm::ArrayRef<OperatorRow> contractionOperators();
 llvm::ArrayRef<OperatorRow> normalizationOperators();
 llvm::ArrayRef<OperatorRow> sequenceOperators();
+llvm::ArrayRef<OperatorRow> recurrentOperators();
 
 } // namespace zero::onnx_import
 

@@ -199,3 +199,20 @@ func.func @cast_constants() -> (tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tens
   %5 = nn.cast %i : tensor<2xi32> to tensor<2xi8>
   return %0, %1, %2, %3, %4, %5 : tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xi8>
 }
+
+// -----
+
+// What a group yields is computed there: a constant would be a result that no kernel writes.
+// CHECK-LABEL: func @yielded_splat
+func.func @yielded_splat(%w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  // CHECK: nn.group
+  // CHECK: %[[B:.*]] = nn.broadcast
+  // CHECK: nn.yield %[[B]]
+  %0 = nn.group() -> (tensor<4x8xf32>) {
+    %zero = nn.constant dense<0.0> : tensor<f32>
+    %1 = nn.broadcast %zero dims [] : tensor<f32> to tensor<4x8xf32>
+    nn.yield %1 : tensor<4x8xf32>
+  }
+  %2 = nn.matmul %0, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}

@@ -1,0 +1,83 @@
+"""layer_errors.py FOLDER: every mistake that the builders of whole layers find, with the message that it must give.
+
+Each case is one node; zero-import must end with status 3 and name it. x is ? x 5 x 4 floats, t the same with the steps in
+front, y has an unknown second dimension, i is ? x 6 integers.
+"""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from graph import Graph
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def zeros(g, *shape):
+    return g.const(np.zeros(shape, np.float32))
+
+
+def cell(kind, x="t", w=(1, 12, 4), r=(1, 12, 3), more=(), **attributes):
+    """A recurrent node; `more` builds its further inputs."""
+    return lambda g: g.op(kind, x, zeros(g, *w), zeros(g, *r), *[build(g) if callable(build) else build for build in more],
+                          outputs=2, **attributes)[0]
+
+
+CASES = [
+    ("direction 'sideways' is not forward, reverse or bidirectional", cell("LSTM", direction="sideways")),
+    ("needs a tensor of floats of rank 3, not 'tensor<?x6xi64>'", cell("LSTM", x="i")),
+    ("unrolls its steps, and their number (dimension 0 of X, 'tensor<?x5x4xf32>') is not known: give the dimension a size "
+     "with --dim NAME=VALUE, and export with the batch in front (batch_first)", cell("LSTM", x="x")),
+    ("unrolls 1025 steps, more than 1024",
+     lambda g: cell("RNN", x=g.op("Expand", "t1", g.ints(1025, 1, 1)), w=(1, 3, 4), r=(1, 3, 3))(g)),
+    ("needs known sizes of inputs and state, not X of type 'tensor<5x?x4xf32>' and R of type 'tensor<12x3xf32>'",
+     cell("LSTM", r=(12, 3))),
+    ("has hidden_size=7 and R of type 'tensor<1x12x3xf32>'", cell("LSTM", hidden_size=7)),
+    ("W has type 'tensor<1x12x5xf32>', not 'tensor<1x12x4xf32>'", cell("LSTM", w=(1, 12, 5))),
+    ("R has type 'tensor<1x11x3xf32>', not 'tensor<1x12x3xf32>'", cell("LSTM", r=(1, 11, 3))),
+    ("W has type 'tensor<1x12x4xf32>', not 'tensor<2x12x4xf32>'", cell("LSTM", direction="bidirectional")),
+    ("B has type 'tensor<1x23xf32>', not 'tensor<1x24xf32>'", cell("LSTM", more=[lambda g: zeros(g, 1, 23)])),
+    ("sequence_lens has type 'tensor<2x2xi64>', not 'tensor<?xi32>'",
+     cell("LSTM", more=["", lambda g: g.const(np.zeros((2, 2)), np.int64)])),
+    ("sequence_lens has the length 6, but X has 5 steps", cell("LSTM", more=["", lambda g: g.const([2, 6], np.int32)])),
+    ("initial_h has type 'tensor<1x2x4xf32>', not 'tensor<1x?x3xf32>'", cell("LSTM", more=["", "", lambda g: zeros(g, 1, 2, 4)])),
+    ("initial_c has type 'tensor<1x2x4xf32>', not 'tensor<1x?x3xf32>'",
+     cell("LSTM", more=["", "", "", lambda g: zeros(g, 1, 2, 4)])),
+    ("P has type 'tensor<1x8xf32>', not 'tensor<1x9xf32>'", cell("LSTM", more=["", "", "", "", lambda g: zeros(g, 1, 8)])),
+    ("lists 2 activations, not 3", cell("LSTM", activations=["Tanh", "Tanh"])),
+    ("activation 'Cosh' is not supported", cell("RNN", w=(1, 3, 4), r=(1, 3, 3), activations=["Cosh"])),
+    ("activation 'Affine' has no number in activation_alpha and no default",
+     cell("RNN", w=(1, 3, 4), r=(1, 3, 3), activations=["Affine"])),
+    ("activation 'ScaledTanh' has no number in activation_beta and no default",
+     cell("RNN", w=(1, 3, 4), r=(1, 3, 3), activations=["ScaledTanh"], activation_alpha=[1.0])),
+]
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    bad = []
+    for index, (message, build) in enumerate(CASES):
+        g = Graph(23)
+        g.nodes.append(helper.make_node("Transpose", ["x"], ["t"], name="turn", perm=[1, 0, 2]))
+        g.nodes.append(helper.make_node("Slice", ["t", g.ints(0), g.ints(1), g.ints(0)], ["t1"], name="first"))
+        output = build(g)
+        g.nodes[-1].name = "wrong"
+        inputs = [helper.make_tensor_value_info("x", FLOAT, ["batch", 5, 4]),
+                  helper.make_tensor_value_info("i", INT64, ["batch", 6])]
+        graph = helper.make_graph(g.nodes, "g", inputs, [helper.make_tensor_value_info(output, FLOAT, None)])
+        path = os.path.join(folder, "%d.onnx" % index)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
+        result = subprocess.run(["zero-import", path, "--loss=output"], capture_output=True, text=True)
+        errors = [line for line in result.stderr.splitlines() if "error: " in line]
+        if result.returncode != 3 or len(errors) != 1 or message not in errors[0] or "node 'wrong'" not in errors[0]:
+            bad.append("case %d: status %d, wanted '%s', got: %s" % (index, result.returncode, message, result.stderr))
+    if bad:
+        sys.exit("\n".join(bad))
+    print("%d mistakes are named" % len(CASES))
+
+
+main()
