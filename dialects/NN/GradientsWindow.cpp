@@ -57,6 +57,36 @@ Gradients MaxPoolOp::buildGradient(OpBuilder &builder, ValueRange resultGradient
   return {b.reshape(sum, data.getShape())};
 }
 
+/// Whether the windows lie side by side from the first position on.
+static bool tile(SumPoolOp op) {
+  auto isZero = [](int64_t value) { return value == 0; };
+  return op.getWindow() == op.getStrides() && llvm::all_of(op.getLow(), isZero) &&
+         llvm::all_of(op.getHigh(), isZero) &&
+         llvm::all_of(op.getDilations(), [](int64_t dilation) { return dilation == 1; });
+}
+
+/// d x_j = the g of the only window that reads j, 0 where none does.
+static Value spreadOverTiles(TensorBuilder &b, SumPoolOp op, Value g) {
+  RankedTensorType data = b.typeOf(op.getOperand());
+  SmallVector<int64_t> apart(b.shapeOf(g).take_front(2)), wide = apart, joined = apart, dims{0, 1};
+  SmallVector<int64_t> zeros(data.getRank(), 0), rest(data.getRank(), 0);
+  for (auto [i, window] : llvm::enumerate(op.getWindow())) {
+    int64_t positions = b.shapeOf(g)[i + 2];
+    dims.push_back(apart.size());
+    apart.append({positions, 1});
+    dims.push_back(dims.back() + 1);
+    wide.append({positions, window});
+    joined.push_back(positions * window);
+    rest[i + 2] = data.getDimSize(i + 2) - joined.back();
+  }
+  Value spread = b.reshape(b.broadcast(b.reshape(g, apart), dims, wide), joined);
+  if (b.shapeOf(spread) == data.getShape())
+    return spread;
+  return PadOp::create(b.builder, b.loc, data, spread, b.builder.getDenseI64ArrayAttr(zeros),
+                       b.builder.getDenseI64ArrayAttr(rest), b.builder.getDenseI64ArrayAttr(zeros),
+                       b.builder.getF64FloatAttr(0.0));
+}
+
 // d x_j = sum of g_o over the windows o that read j: positions o = (j + low - k dilation) / stride that are
 // whole. With stride - 1 zeros between the elements of g this is a sum over a window again, read backwards.
 Gradients SumPoolOp::buildGradient(OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed) {
@@ -67,6 +97,8 @@ Gradients SumPoolOp::buildGradient(OpBuilder &builder, ValueRange resultGradient
   RankedTensorType data = b.typeOf(getOperand()), result = b.typeOf(g);
   if (data.getNumElements() == 0 || result.getNumElements() == 0)
     return {b.zerosLike(getOperand())};
+  if (tile(*this))
+    return {spreadOverTiles(b, *this, g)};
   SmallVector<int64_t> zeros(data.getRank(), 0), between(data.getRank(), 0), spread(result.getShape());
   SmallVector<int64_t> ones(getWindow().size(), 1), low, high;
   for (auto [i, window] : llvm::enumerate(getWindow())) {

@@ -1,10 +1,19 @@
 //===- VerifyWindowOps.cpp - Verifiers of convolutions and pooling --------===//
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/Shapes.h"
+#include "dialects/NN/Windows.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace zero::nn;
+
+std::optional<int64_t> Window::countPositions(int64_t size) const {
+  int64_t reach, padded, room;
+  if (llvm::MulOverflow(dilation, window - 1, reach) || llvm::AddOverflow(low, high, padded) ||
+      llvm::AddOverflow(padded, size, padded) || llvm::SubOverflow(padded, reach, room))
+    return std::nullopt;
+  return room < 1 ? 0 : (room - 1) / stride + 1;
+}
 
 namespace {
 
@@ -46,12 +55,11 @@ static LogicalResult verifyWindows(Operation *op, RankedTensorType data, RankedT
       expected.push_back(ShapedType::kDynamic);
       continue;
     }
-    int64_t reach, padded, room;
-    if (llvm::MulOverflow(windows.dilations[i], window - 1, reach) ||
-        llvm::AddOverflow(windows.low[i], windows.high[i], padded) ||
-        llvm::AddOverflow(padded, size, padded) || llvm::SubOverflow(padded, reach + 1, room))
+    Window one{window, windows.strides[i], windows.low[i], windows.high[i], windows.dilations[i]};
+    std::optional<int64_t> positions = one.countPositions(size);
+    if (!positions)
       return op->emitOpError() << "spatial dimension " << i << " overflows";
-    expected.push_back(room < 0 ? 0 : room / windows.strides[i] + 1);
+    expected.push_back(*positions);
   }
   return verifyShape(op, "result's spatial part", result.getShape().drop_front(2), "data and window give",
                      expected);

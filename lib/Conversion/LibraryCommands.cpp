@@ -62,7 +62,7 @@ void SectionCommands::addHeadStrides(SmallVectorImpl<int64_t> &integers, Value v
 }
 
 void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRef<int64_t> integers,
-                                        double scale) {
+                                        ArrayRef<double> reals) {
   SmallVector<Attribute> reads, writes;
   for (Value operand : op->getOperands())
     reads.push_back(getSlice(operand));
@@ -71,7 +71,7 @@ void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRe
   int64_t bytes = kernelWorkspaceBytes(std::string_view(kernel.data(), kernel.size()),
                                        {integers.data(), integers.size()});
   writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
-  dispatch(op, kernel, reads, writes, integers, {scale});
+  dispatch(op, kernel, reads, writes, integers, reals);
 }
 
 template <typename AttentionLike> static SmallVector<int64_t> getAttentionIntegers(AttentionLike op) {
@@ -98,7 +98,7 @@ void SectionCommands::emit(nn::AttentionOp op) {
   SmallVector<int64_t> integers = getAttentionIntegers(op);
   for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult()})
     addHeadStrides(integers, value);
-  emitWithWorkspace(op, "attention", integers, op.getScale().convertToDouble());
+  emitWithWorkspace(op, "attention", integers, {op.getScale().convertToDouble()});
 }
 
 void SectionCommands::emit(nn::AttentionGradOp op) {
@@ -106,8 +106,51 @@ void SectionCommands::emit(nn::AttentionGradOp op) {
   for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getResultGradient(),
                       op.getQueryGradient(), op.getKeyGradient(), op.getValueGradient()})
     addHeadStrides(integers, value);
-  emitWithWorkspace(op, "attention_grad", integers, op.getScale().convertToDouble());
+  emitWithWorkspace(op, "attention_grad", integers, {op.getScale().convertToDouble()});
 }
+
+/// Element, leading sizes and how the window slides over `spatial`.
+template <typename WindowOp>
+static SmallVector<int64_t> getWindowIntegers(WindowOp op, Type element, ArrayRef<int64_t> leading,
+                                              Shape spatial, Shape window) {
+  SmallVector<int64_t> integers = {getElementCode(element)};
+  llvm::append_range(integers, leading);
+  integers.push_back(spatial.size());
+  for (ArrayRef<int64_t> list :
+       {spatial, window, op.getStrides(), op.getLow(), op.getHigh(), op.getDilations()})
+    llvm::append_range(integers, list);
+  return integers;
+}
+
+template <typename ConvLike>
+static SmallVector<int64_t> getConvIntegers(ConvLike op, Value data, Value kernel) {
+  Shape of = getType(data).getShape(), by = getType(kernel).getShape();
+  return getWindowIntegers(op, getType(data).getElementType(),
+                           {of[0], of[1], by[0], static_cast<int64_t>(op.getGroups())}, of.drop_front(2),
+                           by.drop_front(2));
+}
+
+void SectionCommands::emit(nn::ConvOp op) {
+  emitWithWorkspace(op, "conv", getConvIntegers(op, op.getLhs(), op.getRhs()));
+}
+
+void SectionCommands::emit(nn::ConvTransposeOp op) {
+  emitWithWorkspace(op, "conv_transpose", getConvIntegers(op, op.getResult(), op.getRhs()));
+}
+
+void SectionCommands::emit(nn::ConvWeightGradOp op) {
+  emitWithWorkspace(op, "conv_weight_grad", getConvIntegers(op, op.getLhs(), op.getResult()));
+}
+
+template <typename PoolOp> static SmallVector<int64_t> getPoolIntegers(PoolOp op) {
+  Shape of = getType(op.getOperand()).getShape();
+  return getWindowIntegers(op, getType(op.getOperand()).getElementType(), {of[0] * of[1]}, of.drop_front(2),
+                           op.getWindow());
+}
+
+void SectionCommands::emit(nn::MaxPoolOp op) { dispatch(op, "max_pool", getPoolIntegers(op)); }
+
+void SectionCommands::emit(nn::SumPoolOp op) { dispatch(op, "sum_pool", getPoolIntegers(op)); }
 
 void SectionCommands::emit(sharding::SumSquaresOp op) {
   SmallVector<int64_t> integers;

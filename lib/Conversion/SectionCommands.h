@@ -20,6 +20,11 @@ private:
   void emit(nn::ScatterAddOp op);
   void emit(nn::AttentionOp op);
   void emit(nn::AttentionGradOp op);
+  void emit(nn::ConvOp op);
+  void emit(nn::ConvTransposeOp op);
+  void emit(nn::ConvWeightGradOp op);
+  void emit(nn::MaxPoolOp op);
+  void emit(nn::SumPoolOp op);
   void emit(nn::SliceOp op);
   void emit(nn::TransposeOp op);
   void emit(nn::PadOp op);
@@ -32,7 +37,7 @@ private:
   void emitFill(mlir::Operation *op, mlir::RankedTensorType type, double value);
   void addHeadStrides(llvm::SmallVectorImpl<int64_t> &integers, mlir::Value value) const;
   void emitWithWorkspace(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<int64_t> integers,
-                         double scale);
+                         llvm::ArrayRef<double> reals = {});
 
   // Buckets and collectives.
   void emit(sharding::PackOp op);

@@ -54,7 +54,8 @@ FailureOr<SmallVector<HostTensor>> zero::reference::evaluate(Operation *op, Arra
           .Case<nn::ConstantOp, nn::IotaOp, nn::BroadcastOp, nn::BroadcastToOp, nn::ReshapeOp, nn::ShapeOfOp,
                 nn::TransposeOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp, nn::ScatterAddOp,
                 nn::GatherNDOp, nn::ReduceOp, nn::CumSumOp, nn::MatmulOp, nn::SoftmaxOp, nn::LayerNormOp,
-                nn::AttentionOp, nn::AttentionGradOp, nn::CrossEntropyOp, nn::MseLossOp, nn::OutputLossOp,
+                nn::AttentionOp, nn::AttentionGradOp, nn::ConvOp, nn::ConvTransposeOp, nn::ConvWeightGradOp,
+                nn::MaxPoolOp, nn::SumPoolOp, nn::CrossEntropyOp, nn::MseLossOp, nn::OutputLossOp,
                 nn::GlobalNormOp, nn::AdamOp, nn::SgdOp>(
               [&](auto typed) { return apply(typed, operands, results); })
           .Default([&](Operation *other) -> LogicalResult {

@@ -42,6 +42,13 @@ llvm::LogicalResult apply(nn::MatmulOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::SoftmaxOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::LayerNormOp op, Operands operands, Results results);
 
+// WindowRules.cpp: convolutions and pooling.
+llvm::LogicalResult apply(nn::ConvOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::ConvTransposeOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::ConvWeightGradOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::MaxPoolOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::SumPoolOp op, Operands operands, Results results);
+
 // AttentionRules.cpp
 llvm::LogicalResult apply(nn::AttentionOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::AttentionGradOp op, Operands operands, Results results);

@@ -1,6 +1,7 @@
 //===- ShapeInference.cpp - Result types of nn ops from their operands ----===//
 #include "ShapeInference.h"
 #include "dialects/NN/Shapes.h"
+#include "dialects/NN/Windows.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -111,6 +112,41 @@ LogicalResult inferMatmul(MatmulOp op) {
   return success();
 }
 
+/// Sets the shape leading ++ positions of the windows over the spatial dimensions of `data`.
+template <typename OpTy>
+LogicalResult inferWindows(OpTy op, ArrayRef<int64_t> data, ArrayRef<int64_t> sizes,
+                           ArrayRef<int64_t> leading) {
+  SmallVector<int64_t> shape(leading);
+  for (auto [size, window] : llvm::zip_equal(data.drop_front(2), getWindows(op, sizes))) {
+    std::optional<int64_t> positions = window.countPositions(size);
+    if (!positions)
+      return op.emitOpError() << "overflows over the " << size << " positions of its data";
+    shape.push_back(*positions);
+  }
+  for (unsigned index = 0; index < op->getNumResults(); ++index)
+    setShape(op, shape, index);
+  return success();
+}
+
+LogicalResult inferConv(ConvOp op) {
+  ArrayRef<int64_t> data = shapeOf(op.getLhs()), kernel = shapeOf(op.getRhs());
+  return inferWindows(op, data, kernel.drop_front(2), {data[0], kernel[0]});
+}
+
+/// With strides several spatial sizes give the operand's: the type says which.
+LogicalResult inferConvTranspose(ConvTransposeOp op) {
+  SmallVector<int64_t> shape(op.getType().getShape());
+  shape[0] = shapeOf(op.getLhs())[0];
+  shape[1] = shapeOf(op.getRhs())[1] * op.getGroups();
+  setShape(op, shape);
+  return success();
+}
+
+template <typename OpTy> LogicalResult inferPool(OpTy op) {
+  ArrayRef<int64_t> data = shapeOf(op.getOperand());
+  return inferWindows(op, data, op.getWindow(), data.take_front(2));
+}
+
 LogicalResult inferLayerNorm(LayerNormOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getOperand());
   setShape(op, shape, 0);
@@ -154,6 +190,9 @@ LogicalResult zero::inferResultTypes(Operation *op) {
           })
           .Case<CumSumOp, SoftmaxOp>([](auto same) { return inferElementwise(same); })
           .Case<MatmulOp>(inferMatmul)
+          .Case<ConvOp>(inferConv)
+          .Case<ConvTransposeOp>(inferConvTranspose)
+          .Case<MaxPoolOp, SumPoolOp>([](auto pool) { return inferPool(pool); })
           .Case<LayerNormOp>(inferLayerNorm)
           .Case<AttentionOp>(inferAttention)
           .Case<CrossEntropyOp>([](CrossEntropyOp loss) {

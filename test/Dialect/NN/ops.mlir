@@ -181,6 +181,24 @@ func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>, %m: tenso
   return
 }
 
+// CHECK-LABEL: func @windows
+func.func @windows(%x: tensor<?x4x9x6xf32>, %w: tensor<8x2x3x3xf32>, %y: tensor<?x8x4x6xf32>, %u: tensor<2x3x7xui8>) {
+  // CHECK-NEXT: nn.conv %{{.*}}, %{{.*}} strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x4x9x6xf32>, tensor<8x2x3x3xf32> -> tensor<?x8x4x6xf32>
+  %0 = nn.conv %x, %w strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x4x9x6xf32>, tensor<8x2x3x3xf32> -> tensor<?x8x4x6xf32>
+  // CHECK-NEXT: nn.conv_transpose %{{.*}}, %{{.*}} strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x8x4x6xf32>, tensor<8x2x3x3xf32> -> tensor<?x4x9x6xf32>
+  %1 = nn.conv_transpose %y, %w strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x8x4x6xf32>, tensor<8x2x3x3xf32> -> tensor<?x4x9x6xf32>
+  // Nine rows have four windows as ten do: the type says which it is.
+  // CHECK-NEXT: nn.conv_transpose {{.*}} -> tensor<?x4x10x6xf32>
+  %2 = nn.conv_transpose %y, %w strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x8x4x6xf32>, tensor<8x2x3x3xf32> -> tensor<?x4x10x6xf32>
+  // CHECK-NEXT: nn.conv_weight_grad %{{.*}}, %{{.*}} strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x4x9x6xf32>, tensor<?x8x4x6xf32> -> tensor<8x2x3x3xf32>
+  %3 = nn.conv_weight_grad %x, %y strides [2, 1] low [0, 1] high [0, 1] dilations [1, 1] groups 2 : tensor<?x4x9x6xf32>, tensor<?x8x4x6xf32> -> tensor<8x2x3x3xf32>
+  // CHECK-NEXT: nn.max_pool %{{.*}} window [3] strides [2] low [1] high [0] dilations [2] : tensor<2x3x7xui8> -> tensor<2x3x2xui8>, tensor<2x3x2xi64>
+  %4:2 = nn.max_pool %u window [3] strides [2] low [1] high [0] dilations [2] : tensor<2x3x7xui8> -> tensor<2x3x2xui8>, tensor<2x3x2xi64>
+  // CHECK-NEXT: nn.sum_pool %{{.*}} window [2, 2] strides [1, 1] low [-1, 0] high [0, -2] dilations [1, 3] : tensor<?x4x9x6xf32> to tensor<?x4x7x1xf32>
+  %5 = nn.sum_pool %x window [2, 2] strides [1, 1] low [-1, 0] high [0, -2] dilations [1, 3] : tensor<?x4x9x6xf32> to tensor<?x4x7x1xf32>
+  return
+}
+
 // CHECK-LABEL: func @losses
 func.func @losses(%x: tensor<?x4xf32>, %y: tensor<?xi64>, %o: tensor<1x1xf32>) {
   // CHECK-NEXT: nn.cross_entropy %{{.*}}, %{{.*}} : tensor<?x4xf32>, tensor<?xi64> -> tensor<f32>, tensor<i64>, tensor<?xf32>

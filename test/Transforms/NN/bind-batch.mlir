@@ -67,6 +67,23 @@ func.func @shapes(%x: tensor<?x6x4xf32> {nn.role = #nn.role<input "x">}, %i: ten
 
 // -----
 
+// Batch of a convolution and pooling; the spatial sizes of a transposed convolution are its type's.
+// CHECK-LABEL: func @windows(
+// CHECK:         nn.conv {{.*}} -> tensor<8x6x4xf32>
+// CHECK:         nn.conv_transpose {{.*}} -> tensor<8x2x8xf32>
+// CHECK:         nn.max_pool {{.*}} -> tensor<8x6x3xf32>, tensor<8x6x3xi64>
+// CHECK:         nn.sum_pool {{.*}} to tensor<8x6x3xf32>
+func.func @windows(%x: tensor<?x2x9xf32> {nn.role = #nn.role<input "x">}, %w: tensor<6x2x3xf32>)
+    -> (tensor<?x2x8xf32>, tensor<?x6x3xf32>, tensor<?x6x3xf32>) {
+  %0 = nn.conv %x, %w strides [2] low [0] high [1] dilations [1] : tensor<?x2x9xf32>, tensor<6x2x3xf32> -> tensor<?x6x4xf32>
+  %1 = nn.conv_transpose %0, %w strides [2] low [0] high [1] dilations [1] : tensor<?x6x4xf32>, tensor<6x2x3xf32> -> tensor<?x2x8xf32>
+  %2:2 = nn.max_pool %0 window [2] strides [1] low [0] high [0] dilations [1] : tensor<?x6x4xf32> -> tensor<?x6x3xf32>, tensor<?x6x3xi64>
+  %3 = nn.sum_pool %0 window [2] strides [1] low [0] high [0] dilations [1] : tensor<?x6x4xf32> to tensor<?x6x3xf32>
+  return %1, %2#0, %3 : tensor<?x2x8xf32>, tensor<?x6x3xf32>, tensor<?x6x3xf32>
+}
+
+// -----
+
 // A shape that is read as data is a constant; broadcast_to repeats both ways.
 // CHECK-LABEL: func @both_ways(
 // CHECK-DAG:     nn.constant dense<[8, 1]> : tensor<2xi64>

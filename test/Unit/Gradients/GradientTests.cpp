@@ -333,6 +333,113 @@ std::vector<Case> contractionCases() {
   return cases;
 }
 
+/// A convolution and its two transposes, each in both operands; `spatial` is the data's.
+std::vector<Case> windowCases() {
+  std::vector<Case> cases;
+  struct Sliding {
+    const char *name;
+    std::vector<int64_t> window, strides, low, high, dilations;
+
+    std::string text() const {
+      std::string text;
+      for (auto [name, list] : {std::pair(" strides ", &strides), std::pair(" low ", &low),
+                                std::pair(" high ", &high), std::pair(" dilations ", &dilations)})
+        text += name + format(*list);
+      return text;
+    }
+    static std::string format(const std::vector<int64_t> &list) {
+      std::vector<std::string> parts;
+      for (int64_t value : list)
+        parts.push_back(std::to_string(value));
+      return "[" + joined(parts) + "]";
+    }
+    std::vector<int64_t> over(std::vector<int64_t> leading, const std::vector<int64_t> &spatial) const {
+      for (size_t i = 0; i < spatial.size(); ++i) {
+        int64_t room = low[i] + spatial[i] + high[i] - dilations[i] * (window[i] - 1);
+        leading.push_back(room < 1 ? 0 : (room - 1) / strides[i] + 1);
+      }
+      return leading;
+    }
+  };
+  auto joinShapes = [](std::vector<int64_t> a, const std::vector<int64_t> &b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  auto conv = [&](const Sliding &n, int64_t batch, int64_t channels, int64_t filters, int64_t groups,
+                  std::vector<int64_t> spatial) {
+    std::string x = f64(joinShapes({batch, channels}, spatial)), y = f64(n.over({batch, filters}, spatial)),
+                w = f64(joinShapes({filters, groups ? channels / groups : 0}, n.window)), text = n.text();
+    if (groups != 1)
+      text += " groups " + std::to_string(groups);
+    auto add = [&](std::string op, std::string lhs, std::string rhs, std::string result) {
+      cases.push_back({op + "_" + n.name,
+                       {{"a", lhs}, {"b", rhs}},
+                       {},
+                       "%y = nn." + op + " %a, %b" + text + " : " + lhs + ", " + rhs + " -> " + result,
+                       {{"y", result}}});
+    };
+    add("conv", x, w, y);
+    add("conv_transpose", y, w, x);
+    add("conv_weight_grad", x, y, w);
+  };
+  conv({"line", {3}, {1}, {0}, {0}, {1}}, 2, 2, 3, 1, {5});
+  conv({"plane", {2, 3}, {1, 2}, {1, 0}, {0, 2}, {1, 1}}, 2, 2, 2, 1, {3, 4});
+  conv({"volume", {2, 1, 2}, {1, 2, 1}, {1, 0, 0}, {0, 1, 1}, {1, 1, 2}}, 1, 1, 2, 1, {2, 3, 3});
+  conv({"groups", {2, 2}, {1, 1}, {0, 1}, {0, 0}, {1, 1}}, 2, 4, 6, 2, {3, 2});
+  conv({"depthwise", {3}, {2}, {1}, {1}, {1}}, 2, 3, 3, 3, {4});
+  conv({"depthwise_twice", {2}, {1}, {0}, {1}, {1}}, 1, 2, 4, 2, {3});
+  conv({"dilated", {2, 2}, {1, 1}, {0, 0}, {0, 0}, {2, 3}}, 1, 2, 1, 1, {4, 5});
+  // The last rows are read by no window.
+  conv({"remainder", {2, 2}, {3, 3}, {0, 0}, {0, 0}, {1, 1}}, 1, 1, 2, 1, {4, 7});
+  conv({"one", {1}, {1}, {0}, {0}, {1}}, 1, 1, 1, 1, {1});
+  // Windows that read nothing but padding.
+  conv({"padding_alone", {2}, {1}, {3}, {2}, {1}}, 1, 1, 1, 1, {1});
+  conv({"no_batch", {2}, {1}, {0}, {0}, {1}}, 0, 2, 2, 1, {3});
+  conv({"no_channels", {2}, {1}, {0}, {0}, {1}}, 2, 0, 2, 1, {3});
+  conv({"no_filters", {2}, {1}, {0}, {0}, {1}}, 2, 2, 0, 1, {3});
+  conv({"no_window", {4}, {1}, {0}, {0}, {1}}, 2, 2, 2, 1, {3});
+  conv({"no_positions", {2}, {1}, {1}, {1}, {1}}, 2, 2, 2, 1, {0});
+  std::string square = f64({2, 2, 2});
+  cases.push_back({"conv_same",
+                   {{"x", square}},
+                   {},
+                   "%y = nn.conv %x, %x strides [1] low [1] high [0] dilations [1] : " + square + ", " +
+                       square + " -> " + square,
+                   {{"y", square}}});
+
+  auto pool = [&](std::string op, const Sliding &n, std::vector<int64_t> leading,
+                  std::vector<int64_t> spatial) {
+    std::string x = f64(joinShapes(leading, spatial)), y = f64(n.over(leading, spatial));
+    std::string indices = y;
+    indices.replace(indices.find("f64"), 3, "i64");
+    bool hasIndices = op == "max_pool";
+    cases.push_back({op + "_" + n.name,
+                     {{"x", x}},
+                     {},
+                     std::string(hasIndices ? "%y, %i" : "%y") + " = nn." + op + " %x window " +
+                         Sliding::format(n.window) + n.text() + " : " + x +
+                         (hasIndices ? " -> " + y + ", " + indices : " to " + y),
+                     {{"y", y}}});
+  };
+  for (std::string op : {"max_pool", "sum_pool"}) {
+    pool(op, {"line", {2}, {2}, {0}, {0}, {1}}, {2, 2}, {5});
+    pool(op, {"plane", {2, 3}, {1, 2}, {1, 0}, {0, 2}, {1, 1}}, {2, 2}, {3, 4});
+    pool(op, {"volume", {2, 1, 2}, {1, 2, 1}, {1, 0, 0}, {0, 0, 1}, {1, 1, 2}}, {1, 2}, {2, 3, 3});
+    pool(op, {"dilated", {2, 2}, {1, 2}, {1, 0}, {1, 0}, {2, 3}}, {1, 2}, {4, 6});
+    pool(op, {"whole", {3, 2}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}, {2, 1}, {3, 2});
+    pool(op, {"tiles", {2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}}, {2, 3}, {4, 6});
+    pool(op, {"remainder", {2}, {3}, {0}, {0}, {1}}, {1, 2}, {7});
+    pool(op, {"one", {1}, {1}, {0}, {0}, {1}}, {1, 1}, {1});
+    pool(op, {"no_batch", {2}, {1}, {0}, {0}, {1}}, {0, 2}, {3});
+    pool(op, {"no_channels", {2}, {1}, {0}, {0}, {1}}, {2, 0}, {3});
+    pool(op, {"no_window", {4}, {1}, {0}, {0}, {1}}, {2, 2}, {3});
+  }
+  pool("sum_pool", {"left_out", {2}, {2}, {-1}, {-2}, {1}}, {2, 2}, {8});
+  pool("sum_pool", {"padding_alone", {2}, {1}, {3}, {2}, {1}}, {1, 1}, {1});
+  pool("sum_pool", {"no_positions", {2}, {1}, {1}, {1}, {1}}, {2, 2}, {0});
+  return cases;
+}
+
 std::vector<Case> compositeCases() {
   std::vector<Case> cases;
   for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {2, 1, 3}, {1, 1}, {0, 3}})
@@ -465,7 +572,7 @@ std::vector<Case> lossCases() {
 TEST(GradientCases, HaveEveryDifferentiableOp) {
   EXPECT_EQ(missingOps<nn::DifferentiableOpInterface>(
                 Evaluator().getContext(), {unaryCases(), binaryCases(), shapeCases(), indexingCases(),
-                                           contractionCases(), compositeCases(), lossCases()}),
+                                           contractionCases(), windowCases(), compositeCases(), lossCases()}),
             "");
 }
 
@@ -475,6 +582,7 @@ INSTANTIATE_TEST_SUITE_P(Binary, Gradient, testing::ValuesIn(binaryCases()), wit
 INSTANTIATE_TEST_SUITE_P(Shape, Gradient, testing::ValuesIn(shapeCases()), withName);
 INSTANTIATE_TEST_SUITE_P(Indexing, Gradient, testing::ValuesIn(indexingCases()), withName);
 INSTANTIATE_TEST_SUITE_P(Contraction, Gradient, testing::ValuesIn(contractionCases()), withName);
+INSTANTIATE_TEST_SUITE_P(Window, Gradient, testing::ValuesIn(windowCases()), withName);
 INSTANTIATE_TEST_SUITE_P(Composite, Gradient, testing::ValuesIn(compositeCases()), withName);
 INSTANTIATE_TEST_SUITE_P(Loss, Gradient, testing::ValuesIn(lossCases()), withName);
 

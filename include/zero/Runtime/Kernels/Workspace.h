@@ -12,6 +12,7 @@
 #define ZERO_RUNTIME_KERNELS_WORKSPACE_H
 
 #include "zero/Runtime/Kernels/AttentionSizes.h"
+#include "zero/Runtime/Kernels/ConvolutionSizes.h"
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -38,6 +39,11 @@ inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize) {
 inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64_t> integers) {
   if (integers.size() <= 6)
     return 0;
+  if (name.starts_with("conv")) {
+    ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
+    bool isFloat32 = shape.element == 0; // the others are computed in place
+    return isFloat32 ? 4 * ConvolutionPlan(shape, name == "conv_weight_grad").workspaceFloats : 0;
+  }
   int64_t batch = integers[1], queries = integers[2], heads = integers[4], groups = integers[5],
           headSize = integers[6];
   if (name == "attention")

@@ -1,0 +1,112 @@
+//===- ConvolutionSizes.h - Shapes, blocks and workspace of convolutions --===//
+//
+// Standard library only: the compiler includes this to plan what the runtime then uses.
+//
+// The batch is cut into blocks of images, which are computed one after the other so that their reordered
+// copies stay in the cache; parts are ranges of blocks, which threads may run at once. Both are functions of
+// the shape alone: no bit of a result depends on the number of threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_RUNTIME_KERNELS_CONVOLUTIONSIZES_H
+#define ZERO_RUNTIME_KERNELS_CONVOLUTIONSIZES_H
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace zero {
+
+/// The convolution of data (batch x channels x spatial) by a kernel (filters x channels/groups x window) that
+/// gives batch x filters x positions.
+struct ConvolutionShape {
+  int64_t element = 0, batch = 0, channels = 0, filters = 0, groups = 1;
+  std::vector<int64_t> spatial, window, strides, low, high, dilations, positions;
+
+  /// The integers of KernelTable.inc; sizes are not checked. No value where their number does not fit.
+  static ConvolutionShape fromIntegers(std::span<const int64_t> integers) {
+    ConvolutionShape shape;
+    if (integers.size() < 6)
+      return shape;
+    shape.element = integers[0];
+    shape.batch = integers[1];
+    shape.channels = integers[2];
+    shape.filters = integers[3];
+    shape.groups = integers[4];
+    int64_t rank = integers[5];
+    if (rank < 1 || rank > 3 || static_cast<int64_t>(integers.size()) != 6 + 6 * rank)
+      return shape;
+    const int64_t *next = integers.data() + 6;
+    for (auto *list :
+         {&shape.spatial, &shape.window, &shape.strides, &shape.low, &shape.high, &shape.dilations}) {
+      list->assign(next, next + rank);
+      next += rank;
+    }
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t room = shape.low[i] + shape.spatial[i] + shape.high[i] - shape.dilations[i] * (shape.window[i] - 1);
+      shape.positions.push_back(room < 1 || shape.strides[i] < 1 ? 0 : (room - 1) / shape.strides[i] + 1);
+    }
+    return shape;
+  }
+
+  static int64_t product(const std::vector<int64_t> &sizes) {
+    int64_t result = 1;
+    for (int64_t size : sizes)
+      result *= size;
+    return result;
+  }
+  int64_t dataElements() const { return batch * channels * product(spatial); }
+  int64_t outElements() const { return batch * filters * product(positions); }
+  int64_t kernelElements() const { return filters * (channels / groups) * product(window); }
+  bool isDepthwise() const { return groups > 1 && channels == groups && filters == groups; }
+
+  /// Floats of one image of data and result, and of the kernel, in the layouts of the library: channels come
+  /// in whole vectors.
+  int64_t dataFloats() const { return roundUp(channels) * product(spatial); }
+  int64_t outFloats() const { return roundUp(filters) * product(positions); }
+  int64_t kernelFloats() const {
+    int64_t taps = product(window);
+    return isDepthwise() ? roundUp(groups) * taps
+                         : groups * roundUp(filters / groups) * roundUp(channels / groups) * taps;
+  }
+
+  static int64_t roundUp(int64_t count) { return (count + 15) / 16 * 16; }
+};
+
+/// How a batch is computed, and where in the workspace.
+struct ConvolutionPlan {
+  int64_t images = 1;         ///< of one block; the last may be smaller
+  int64_t blocks = 0;         ///< over the batch
+  int64_t parts = 0;          ///< ranges of blocks
+  int64_t dataFloats = 0;     ///< one part's copy of a block of data
+  int64_t outFloats = 0;      ///< one part's copy of a block of results
+  int64_t kernelFloats = 0;   ///< one copy of the kernel
+  int64_t kernelCopies = 1;   ///< of the whole kernel: one, or two for each part of a kernel's gradient
+  int64_t workspaceFloats = 0;
+
+  /// `forKernel`: the gradient of the kernel, which is a sum over blocks.
+  ConvolutionPlan(const ConvolutionShape &shape, bool forKernel) {
+    constexpr int64_t kBlockFloats = 1 << 18;     // half of a second-level cache
+    constexpr int64_t kGradientFloats = 1 << 21;  // for all copies of a kernel's gradient beyond one part's
+    constexpr int64_t kParts = 8;
+    dataFloats = shape.dataFloats();
+    outFloats = shape.outFloats();
+    kernelFloats = shape.kernelFloats();
+    int64_t image = std::max<int64_t>(dataFloats + outFloats, 1);
+    // Adding a block's gradient must cost little beside reading the block.
+    int64_t wanted = forKernel ? std::max(kBlockFloats, 2 * kernelFloats) : kBlockFloats;
+    images = std::clamp<int64_t>(wanted / image, 1, std::max<int64_t>(shape.batch, 1));
+    blocks = (shape.batch + images - 1) / images;
+    parts = std::min(kParts, blocks);
+    if (forKernel)
+      parts = std::min(parts, std::max<int64_t>(kGradientFloats / std::max<int64_t>(kernelFloats, 1), 1));
+    dataFloats *= images;
+    outFloats *= images;
+    kernelCopies = forKernel ? 2 * parts : 1;
+    workspaceFloats = kernelCopies * kernelFloats + parts * (dataFloats + outFloats);
+  }
+};
+
+} // namespace zero
+
+#endif
