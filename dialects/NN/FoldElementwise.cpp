@@ -198,8 +198,7 @@ static bool isLossless(Type from, Type to) {
   return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
 }
 
-/// The element converted to `to`; null where the result is not defined (float to an integer that cannot hold
-/// it).
+/// The element converted to `to`; null for a NaN, whose bits are not kept.
 static Attribute castElement(Attribute element, Type from, Type to) {
   if (auto value = dyn_cast<FloatAttr>(element)) {
     APFloat number = value.getValue();
@@ -212,8 +211,8 @@ static Attribute castElement(Attribute element, Type from, Type to) {
     }
     APSInt integer(to.getIntOrFloatBitWidth(), isUnsigned(to));
     bool isExact;
-    if (number.convertToInteger(integer, APFloat::rmTowardZero, &isExact) == APFloat::opInvalidOp)
-      return nullptr;
+    // What does not fit becomes the nearest number that does, NaN 0.
+    number.convertToInteger(integer, APFloat::rmTowardZero, &isExact);
     return IntegerAttr::get(to, integer);
   }
   APInt number = cast<IntegerAttr>(element).getValue();

@@ -28,6 +28,12 @@ std::optional<int64_t> getElementNumber(Type type) {
     return 8;
   if (type.isSignlessInteger(1))
     return 9;
+  if (type.isUnsignedInteger(16))
+    return 10;
+  if (type.isUnsignedInteger(32))
+    return 11;
+  if (type.isUnsignedInteger(64))
+    return 12;
   return std::nullopt;
 }
 

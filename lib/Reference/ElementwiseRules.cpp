@@ -59,14 +59,15 @@ static double applyToFloat(Operation *op, double x) {
       .Case([&](nn::GeluOp gelu) { return ::gelu(x, gelu.getApproximate()); });
 }
 
-/// Wraps around; the tensor keeps the low bits.
-static int64_t applyToInt(Operation *op, int64_t x) {
+/// Wraps around; the tensor keeps the low bits. T is int64_t or, for elements without a sign, uint64_t.
+template <typename T> static T applyToInt(Operation *op, T x) {
   auto bits = static_cast<uint64_t>(x);
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([&](nn::NegOp) { return static_cast<int64_t>(-bits); })
-      .Case([&](nn::AbsOp) { return static_cast<int64_t>(x < 0 ? -bits : bits); })
-      .Case([&](nn::SignOp) { return static_cast<int64_t>((x > 0) - (x < 0)); })
-      .Case([&](nn::NotOp) { return ~x; });
+  return llvm::TypeSwitch<Operation *, T>(op)
+      .Case([&](nn::NegOp) { return static_cast<T>(-bits); })
+      .Case([&](nn::AbsOp) { return static_cast<T>(x < 0 ? -bits : bits); })
+      .Case([&](nn::ReluOp) { return std::max<T>(x, 0); })
+      .Case([&](nn::SignOp) { return static_cast<T>((x > 0) - (x < 0)); })
+      .Case([&](nn::NotOp) { return static_cast<T>(~x); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,26 +95,38 @@ static uint64_t power(uint64_t x, uint64_t y) {
   return result;
 }
 
-static FailureOr<int64_t> applyToInts(Operation *op, int64_t x, int64_t y) {
-  using Result = FailureOr<int64_t>;
+/// x * 2^y or x / 2^y rounded down, of numbers of `width` bits; nothing is left of one that is shifted out.
+template <typename T> static T shift(T x, T y, unsigned width, bool left) {
+  bool isOut = y < 0 || static_cast<uint64_t>(y) >= width;
+  if (left)
+    return isOut ? 0 : static_cast<T>(static_cast<uint64_t>(x) << y);
+  return isOut ? (x < 0 ? -1 : 0) : x >> y;
+}
+
+template <typename T> static FailureOr<T> applyToInts(Operation *op, T x, T y, unsigned width) {
+  using Result = FailureOr<T>;
+  constexpr bool isSigned = std::is_signed_v<T>;
   auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
-  auto wrapped = [](uint64_t value) -> Result { return static_cast<int64_t>(value); };
+  auto wrapped = [](uint64_t value) -> Result { return static_cast<T>(value); };
   auto refuse = [&](const char *what) -> Result {
     return op->emitOpError() << what << " of " << x << " by " << y << " has no value";
   };
+  bool isMinusOne = isSigned && y == static_cast<T>(-1); // the quotient of the smallest number wraps around
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](nn::AddOp) { return wrapped(a + b); })
       .Case([&](nn::SubOp) { return wrapped(a - b); })
       .Case([&](nn::MulOp) { return wrapped(a * b); })
-      .Case([&](nn::DivOp) { return y == 0    ? refuse("division")
-                                    : y == -1 ? wrapped(-a)
-                                              : wrapped(x / y); })
-      .Case([&](nn::RemOp) { return y == 0    ? refuse("remainder")
-                                    : y == -1 ? wrapped(0)
-                                              : wrapped(x % y); })
+      .Case([&](nn::DivOp) { return y == 0       ? refuse("division")
+                                    : isMinusOne ? wrapped(-a)
+                                                 : wrapped(x / y); })
+      .Case([&](nn::RemOp) { return y == 0       ? refuse("remainder")
+                                    : isMinusOne ? wrapped(0)
+                                                 : wrapped(x % y); })
       .Case([&](nn::PowOp) { return y < 0 ? refuse("power") : wrapped(power(a, b)); })
-      .Case([&](nn::MaxOp) { return wrapped(std::max(x, y)); })
-      .Case([&](nn::MinOp) { return wrapped(std::min(x, y)); })
+      .Case([&](nn::MaxOp) { return Result(std::max(x, y)); })
+      .Case([&](nn::MinOp) { return Result(std::min(x, y)); })
+      .Case([&](nn::ShiftLeftOp) { return Result(shift(x, y, width, /*left=*/true)); })
+      .Case([&](nn::ShiftRightOp) { return Result(shift(x, y, width, /*left=*/false)); })
       .Case([&](nn::AndOp) { return wrapped(a & b); })
       .Case([&](nn::OrOp) { return wrapped(a | b); })
       .Case([&](nn::XorOp) { return wrapped(a ^ b); });
@@ -141,35 +154,47 @@ template <typename T> static bool compare(nn::ComparePredicate predicate, T x, T
 // Cast
 //===----------------------------------------------------------------------===//
 
-static LogicalResult cast(nn::CastOp op, const HostTensor &from, HostTensor &to, int64_t i) {
-  if (to.getElementType().isInteger(1)) {
-    to.setInt(i, from.isFloat() ? from.getFloat(i) != 0.0 : from.getInt(i) != 0);
+/// The integer of `type` nearest to a float without its fraction: too large ones are cut to the largest, NaN is
+/// 0.
+static int64_t truncate(double value, IntegerType type, bool isUnsigned) {
+  APSInt integer(type.getWidth(), isUnsigned);
+  bool isExact;
+  APFloat(value).convertToInteger(integer, APFloat::rmTowardZero, &isExact);
+  return isUnsigned ? static_cast<int64_t>(integer.getZExtValue()) : integer.getSExtValue();
+}
+
+static void cast(const HostTensor &from, HostTensor &to, int64_t i) {
+  if (to.getElementType().isInteger(1))
+    return to.setInt(i, from.isFloat() ? from.getFloat(i) != 0.0 : from.getInt(i) != 0);
+  if (from.isFloat() && to.isFloat())
+    return to.setFloat(i, from.getFloat(i));
+  if (from.isFloat())
+    return to.setInt(i, truncate(from.getFloat(i), llvm::cast<IntegerType>(to.getElementType()), to.isUnsigned()));
+  if (!to.isFloat())
+    return to.setInt(i, from.getInt(i));
+  // By way of a double a 64-bit integer would be rounded twice.
+  APFloat value(llvm::cast<FloatType>(to.getElementType()).getFloatSemantics());
+  value.convertFromAPInt(APInt(64, static_cast<uint64_t>(from.getInt(i))), /*IsSigned=*/!from.isUnsigned(),
+                         APFloat::rmNearestTiesToEven);
+  to.setFloat(i, value.convertToDouble());
+}
+
+/// Element i of an integer result, computed in T.
+template <typename T>
+static LogicalResult applyToIntElement(Operation *op, Operands operands, HostTensor &result, int64_t i) {
+  auto get = [&](size_t operand) { return static_cast<T>(operands[operand].getInt(i)); };
+  if (auto compareOp = dyn_cast<nn::CompareOp>(op)) {
+    result.setInt(i, compare(compareOp.getPredicate(), get(0), get(1)));
     return success();
   }
-  if (from.isFloat() && to.isFloat()) {
-    to.setFloat(i, from.getFloat(i));
+  if (operands.size() == 1) {
+    result.setInt(i, static_cast<int64_t>(applyToInt(op, get(0))));
     return success();
   }
-  if (from.isFloat()) {
-    double value = std::trunc(from.getFloat(i));
-    auto type = llvm::cast<IntegerType>(to.getElementType());
-    double high = std::ldexp(1.0, type.getWidth() - (type.isUnsigned() ? 0 : 1)),
-           low = type.isUnsigned() ? 0 : -high;
-    if (!(value >= low && value < high))
-      return op.emitOpError() << "element " << i << " is " << from.getFloat(i) << ", which " << type
-                              << " cannot hold";
-    to.setInt(i, static_cast<int64_t>(value));
-    return success();
-  }
-  if (to.isFloat()) {
-    // By way of a double an i64 would be rounded twice.
-    APFloat value(llvm::cast<FloatType>(to.getElementType()).getFloatSemantics());
-    value.convertFromAPInt(APInt(64, static_cast<uint64_t>(from.getInt(i))), /*IsSigned=*/true,
-                           APFloat::rmNearestTiesToEven);
-    to.setFloat(i, value.convertToDouble());
-    return success();
-  }
-  to.setInt(i, from.getInt(i));
+  FailureOr<T> value = applyToInts(op, get(0), get(1), result.getElementType().getIntOrFloatBitWidth());
+  if (failed(value))
+    return failure();
+  result.setInt(i, static_cast<int64_t>(*value));
   return success();
 }
 
@@ -178,26 +203,18 @@ LogicalResult zero::reference::applyElementwise(Operation *op, Operands operands
   for (int64_t i = 0; i < result.getNumElements(); ++i) {
     if (isa<nn::SelectOp>(op)) {
       result.copyElement(i, operands[operands[0].getInt(i) ? 1 : 2], i);
-    } else if (auto castOp = dyn_cast<nn::CastOp>(op)) {
-      if (failed(cast(castOp, operands[0], result, i)))
+    } else if (isa<nn::CastOp>(op)) {
+      cast(operands[0], result, i);
+    } else if (!operands[0].isFloat()) {
+      if (failed(operands[0].isUnsigned() ? applyToIntElement<uint64_t>(op, operands, result, i)
+                                          : applyToIntElement<int64_t>(op, operands, result, i)))
         return failure();
     } else if (auto compareOp = dyn_cast<nn::CompareOp>(op)) {
-      nn::ComparePredicate predicate = compareOp.getPredicate();
-      result.setInt(i, operands[0].isFloat()
-                           ? compare(predicate, operands[0].getFloat(i), operands[1].getFloat(i))
-                           : compare(predicate, operands[0].getInt(i), operands[1].getInt(i)));
+      result.setInt(i, compare(compareOp.getPredicate(), operands[0].getFloat(i), operands[1].getFloat(i)));
     } else if (operands.size() == 1) {
-      if (result.isFloat())
-        result.setFloat(i, applyToFloat(op, operands[0].getFloat(i)));
-      else
-        result.setInt(i, applyToInt(op, operands[0].getInt(i)));
-    } else if (result.isFloat()) {
-      result.setFloat(i, applyToFloats(op, operands[0].getFloat(i), operands[1].getFloat(i)));
+      result.setFloat(i, applyToFloat(op, operands[0].getFloat(i)));
     } else {
-      FailureOr<int64_t> value = applyToInts(op, operands[0].getInt(i), operands[1].getInt(i));
-      if (failed(value))
-        return failure();
-      result.setInt(i, *value);
+      result.setFloat(i, applyToFloats(op, operands[0].getFloat(i), operands[1].getFloat(i)));
     }
   }
   return success();

@@ -91,12 +91,10 @@ void HostTensor::setFloat(int64_t i, double value) {
 }
 
 int64_t HostTensor::getInt(int64_t i) const {
-  auto integerType = cast<IntegerType>(getElementType());
   uint64_t bits = 0;
   std::memcpy(&bits, &bytes[i * elementBytes], elementBytes);
-  APInt value(integerType.getWidth(), bits, /*isSigned=*/false, /*implicitTrunc=*/true);
-  return integerType.isUnsigned() || integerType.getWidth() == 1 ? value.getZExtValue()
-                                                                 : value.getSExtValue();
+  APInt value(getElementType().getIntOrFloatBitWidth(), bits, /*isSigned=*/false, /*implicitTrunc=*/true);
+  return isUnsigned() ? static_cast<int64_t>(value.getZExtValue()) : value.getSExtValue();
 }
 
 void HostTensor::setInt(int64_t i, int64_t value) {

@@ -27,12 +27,13 @@ static double combine(nn::ReduceKind kind, double a, double b) {
   llvm_unreachable("unknown kind");
 }
 
-static int64_t combine(nn::ReduceKind kind, int64_t a, int64_t b) {
+/// T is int64_t or, for elements without a sign, uint64_t.
+template <typename T> static T combine(nn::ReduceKind kind, T a, T b) {
   switch (kind) {
   case nn::ReduceKind::sum:
-    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   case nn::ReduceKind::prod:
-    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   case nn::ReduceKind::max:
     return std::max(a, b);
   case nn::ReduceKind::min:
@@ -71,6 +72,15 @@ static std::vector<T> reduce(nn::ReduceOp op, const HostTensor &operand, int64_t
   return sums;
 }
 
+template <typename T>
+static void reduceInts(nn::ReduceOp op, const HostTensor &operand, HostTensor &result, T lowest, T highest) {
+  std::vector<T> sums =
+      reduce<T>(op, operand, result.getNumElements(), neutral(op.getKind(), lowest, highest),
+                [&](int64_t i) { return static_cast<T>(operand.getInt(i)); });
+  for (auto [i, sum] : llvm::enumerate(sums))
+    result.setInt(i, static_cast<int64_t>(sum));
+}
+
 LogicalResult zero::reference::apply(nn::ReduceOp op, Operands operands, Results results) {
   const HostTensor &operand = operands[0];
   HostTensor &result = results[0];
@@ -83,15 +93,11 @@ LogicalResult zero::reference::apply(nn::ReduceOp op, Operands operands, Results
       result.setFloat(i, sum);
     return success();
   }
-  auto type = cast<IntegerType>(operand.getElementType());
-  bool hasNoSign = type.isUnsigned() || type.getWidth() == 1;
-  int64_t highest = hasNoSign ? (int64_t(1) << type.getWidth()) - 1 : llvm::maxIntN(type.getWidth());
-  int64_t lowest = hasNoSign ? 0 : llvm::minIntN(type.getWidth());
-  std::vector<int64_t> sums =
-      reduce<int64_t>(op, operand, result.getNumElements(), neutral(op.getKind(), lowest, highest),
-                      [&](int64_t i) { return operand.getInt(i); });
-  for (auto [i, sum] : llvm::enumerate(sums))
-    result.setInt(i, sum);
+  unsigned width = operand.getElementType().getIntOrFloatBitWidth();
+  if (operand.isUnsigned())
+    reduceInts<uint64_t>(op, operand, result, 0, llvm::maxUIntN(width));
+  else
+    reduceInts<int64_t>(op, operand, result, llvm::minIntN(width), llvm::maxIntN(width));
   return success();
 }
 

@@ -26,6 +26,8 @@ static void print(StringRef name, const HostTensor &tensor) {
     llvm::outs() << (i ? ", " : "");
     if (tensor.isFloat())
       llvm::outs() << llvm::format("%.17g", tensor.getFloat(i));
+    else if (tensor.isUnsigned())
+      llvm::outs() << static_cast<uint64_t>(tensor.getInt(i));
     else
       llvm::outs() << tensor.getInt(i);
   }

@@ -188,3 +188,69 @@ func.func @cast() -> (tensor<4xi32>, tensor<4xi1>, tensor<4xbf16>, tensor<4xf16>
   %7 = nn.cast %i : tensor<2xi32> to tensor<2xf64>
   return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<4xi32>, tensor<4xi1>, tensor<4xbf16>, tensor<4xf16>, tensor<2xf32>, tensor<2xi8>, tensor<2xi64>, tensor<2xf64>
 }
+
+// A float that the integer type cannot hold becomes the nearest number that it can, NaN 0.
+func.func @cast_far() -> (tensor<5xi8>, tensor<5xui32>, tensor<5xi64>, tensor<5xui64>) {
+  %x = nn.constant dense<[127.9, 128.0, -1.0e+30, 0x7FC00000, 0x7F800000]> : tensor<5xf32>
+  // CHECK: @cast_far: tensor<5xi8> [127, 127, -128, 0, 127]
+  %0 = nn.cast %x : tensor<5xf32> to tensor<5xi8>
+  // CHECK-NEXT: tensor<5xui32> [127, 128, 0, 0, 4294967295]
+  %1 = nn.cast %x : tensor<5xf32> to tensor<5xui32>
+  // CHECK-NEXT: tensor<5xi64> [127, 128, -9223372036854775808, 0, 9223372036854775807]
+  %2 = nn.cast %x : tensor<5xf32> to tensor<5xi64>
+  // CHECK-NEXT: tensor<5xui64> [127, 128, 0, 0, 18446744073709551615]
+  %3 = nn.cast %x : tensor<5xf32> to tensor<5xui64>
+  return %0, %1, %2, %3 : tensor<5xi8>, tensor<5xui32>, tensor<5xi64>, tensor<5xui64>
+}
+
+// Numbers beyond those of i64.
+func.func @wide_unsigned() -> (tensor<2xui64>, tensor<2xui64>, tensor<2xui64>, tensor<2xui64>, tensor<2xi1>, tensor<2xf64>, tensor<2xi64>, tensor<ui64>, tensor<ui64>) {
+  %x = nn.constant dense<[18446744073709551615, 10]> : tensor<2xui64>
+  %y = nn.constant dense<[3, 9223372036854775808]> : tensor<2xui64>
+  // CHECK: @wide_unsigned: tensor<2xui64> [6148914691236517205, 0]
+  %0 = nn.div %x, %y : tensor<2xui64>
+  // CHECK-NEXT: [0, 10]
+  %1 = nn.rem %x, %y : tensor<2xui64>
+  // CHECK-NEXT: [18446744073709551615, 9223372036854775808]
+  %2 = nn.max %x, %y : tensor<2xui64>
+  // CHECK-NEXT: [3, 10]
+  %3 = nn.min %x, %y : tensor<2xui64>
+  // CHECK-NEXT: [0, 1]
+  %4 = nn.compare lt %x, %y : tensor<2xui64> -> tensor<2xi1>
+  // CHECK-NEXT: tensor<2xf64> [1.84467e+19, 10]
+  %5 = nn.cast %x : tensor<2xui64> to tensor<2xf64>
+  // CHECK-NEXT: tensor<2xi64> [-1, 10]
+  %6 = nn.cast %x : tensor<2xui64> to tensor<2xi64>
+  // CHECK-NEXT: tensor<ui64> [18446744073709551615]
+  %7 = nn.reduce max %x axes [0] : tensor<2xui64> to tensor<ui64>
+  // CHECK-NEXT: tensor<ui64> [10]
+  %8 = nn.reduce min %x axes [0] : tensor<2xui64> to tensor<ui64>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<2xui64>, tensor<2xui64>, tensor<2xui64>, tensor<2xui64>, tensor<2xi1>, tensor<2xf64>, tensor<2xi64>, tensor<ui64>, tensor<ui64>
+}
+
+func.func @shifts() -> (tensor<5xi8>, tensor<5xi8>, tensor<4xui16>, tensor<4xui16>) {
+  %x = nn.constant dense<[1, -1, -128, 5, -5]> : tensor<5xi8>
+  %n = nn.constant dense<[7, 1, 2, 8, 100]> : tensor<5xi8>
+  // CHECK: @shifts: tensor<5xi8> [-128, -2, 0, 0, 0]
+  %0 = nn.shift_left %x, %n : tensor<5xi8>
+  // CHECK-NEXT: [0, -1, -32, 0, -1]
+  %1 = nn.shift_right %x, %n : tensor<5xi8>
+  %u = nn.constant dense<[65535, 3, 40000, 1]> : tensor<4xui16>
+  %m = nn.constant dense<[15, 1, 16, 0]> : tensor<4xui16>
+  // CHECK-NEXT: [32768, 6, 0, 1]
+  %2 = nn.shift_left %u, %m : tensor<4xui16>
+  // CHECK-NEXT: [1, 1, 0, 1]
+  %3 = nn.shift_right %u, %m : tensor<4xui16>
+  return %0, %1, %2, %3 : tensor<5xi8>, tensor<5xi8>, tensor<4xui16>, tensor<4xui16>
+}
+
+func.func @near_zero() -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
+  %x = nn.constant dense<[1.0e-12, -0.5, 2.0, -0.0]> : tensor<4xf64>
+  // CHECK: @near_zero: tensor<4xf64> [1e-12, -0.693147, 1.09861, -0]
+  %0 = nn.log1p %x : tensor<4xf64>
+  // CHECK-NEXT: [1e-12, -0.393469, 6.38906, -0]
+  %1 = nn.expm1 %x : tensor<4xf64>
+  // CHECK-NEXT: [1e-12, -0.463648, 1.10715, -0]
+  %2 = nn.atan %x : tensor<4xf64>
+  return %0, %1, %2 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+}

@@ -58,20 +58,6 @@ func.func @power() -> tensor<2xi32> {
   return %0 : tensor<2xi32>
 }
 
-func.func @cast() -> tensor<2xi8> {
-  %x = nn.constant dense<[127.9, 128.0]> : tensor<2xf32>
-  // CHECK: error: 'nn.cast' op element 1 is 1.280000e+02, which 'i8' cannot hold
-  %0 = nn.cast %x : tensor<2xf32> to tensor<2xi8>
-  return %0 : tensor<2xi8>
-}
-
-func.func @cast_nan() -> tensor<1xi64> {
-  %x = nn.constant dense<0x7FC00000> : tensor<1xf32>
-  // CHECK: error: 'nn.cast' op element 0 is {{.*}}, which 'i64' cannot hold
-  %0 = nn.cast %x : tensor<1xf32> to tensor<1xi64>
-  return %0 : tensor<1xi64>
-}
-
 func.func @reshape() -> tensor<6xf32> {
   %x = nn.constant dense<1.0> : tensor<2x3xf32>
   %s = nn.constant dense<[5]> : tensor<1xi64>

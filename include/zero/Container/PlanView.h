@@ -43,13 +43,16 @@ inline uint64_t elementBytes(schema::ElementType type) {
   switch (type) {
   case schema::ElementType::f64:
   case schema::ElementType::i64:
+  case schema::ElementType::u64:
     return 8;
   case schema::ElementType::f32:
   case schema::ElementType::i32:
+  case schema::ElementType::u32:
     return 4;
   case schema::ElementType::f16:
   case schema::ElementType::bf16:
   case schema::ElementType::i16:
+  case schema::ElementType::u16:
     return 2;
   case schema::ElementType::i8:
   case schema::ElementType::u8:

@@ -37,6 +37,8 @@ public:
   int64_t getRank() const { return type.getRank(); }
   int64_t getNumElements() const { return numElements; }
   bool isFloat() const { return llvm::isa<mlir::FloatType>(getElementType()); }
+  /// Whether the elements are integers without a sign (ui8 ... ui64, i1).
+  bool isUnsigned() const { return getElementType().isUnsignedInteger() || getElementType().isInteger(1); }
 
   llvm::ArrayRef<char> getBytes() const { return bytes; }
   llvm::MutableArrayRef<char> getBytes() { return bytes; }
@@ -49,7 +51,8 @@ public:
   double getFloat(int64_t i) const;
   void setFloat(int64_t i, double value);
 
-  /// Element i of an integer tensor: signed, but for ui8 and i1. setInt keeps the low bits.
+  /// Element i of an integer tensor: signed, but for ui8 ... ui64 and i1; of an ui64 the bits. setInt keeps the
+  /// low bits.
   int64_t getInt(int64_t i) const;
   void setInt(int64_t i, int64_t value);
 

@@ -101,48 +101,21 @@ Tensor GraphBuilder::transpose(const Tensor &x, ArrayRef<int64_t> permutation) {
   return make<nn::TransposeOp>(std::move(shape), x.elementType(), x.value, permutation);
 }
 
-/// A small constant's elements in another type, or nothing.
-static DenseElementsAttr castConstant(DenseElementsAttr from, Type element) {
-  auto type = cast<ShapedType>(from.getType()).clone(element);
-  Type source = from.getElementType();
-  SmallVector<Attribute> elements;
-  Builder builder(element.getContext());
-  for (Attribute attribute : from.getValues<Attribute>()) {
-    if (auto number = dyn_cast<FloatAttr>(attribute)) {
-      if (isa<FloatType>(element)) {
-        elements.push_back(builder.getFloatAttr(element, number.getValueAsDouble()));
-        continue;
-      }
-      double value = number.getValueAsDouble();
-      if (!(value >= -9.0e18 && value <= 9.0e18) || !element.isSignlessInteger())
-        return nullptr;
-      elements.push_back(element.isInteger(1)
-                             ? Attribute(builder.getIntegerAttr(element, value != 0))
-                             : Attribute(builder.getIntegerAttr(element, static_cast<int64_t>(value))));
-      continue;
-    }
-    auto number = dyn_cast<IntegerAttr>(attribute);
-    if (!number || source.isUnsignedInteger())
-      return nullptr;
-    int64_t value = source.isInteger(1) ? number.getValue().getZExtValue() : number.getValue().getSExtValue();
-    if (isa<FloatType>(element))
-      elements.push_back(builder.getFloatAttr(element, static_cast<double>(value)));
-    else if (element.isSignlessInteger())
-      elements.push_back(builder.getIntegerAttr(element, element.isInteger(1) ? value != 0 : value));
-    else
-      return nullptr;
-  }
-  return DenseElementsAttr::get(type, elements);
-}
-
 Tensor GraphBuilder::cast(const Tensor &x, Type element) {
   if (x.elementType() == element)
     return x;
   DenseElementsAttr value;
-  if (matchPattern(x.value, m_Constant(&value)) && value.getNumElements() <= 16)
-    if (DenseElementsAttr converted = castConstant(value, element))
-      return constant(converted);
-  return make<nn::CastOp>(x.shape, element, x.value);
+  Tensor result = make<nn::CastOp>(x.shape, element, x.value);
+  if (!matchPattern(x.value, m_Constant(&value)) || value.getNumElements() > 16)
+    return result;
+  SmallVector<OpFoldResult> folded;
+  auto constant = succeeded(result.value.getDefiningOp()->fold(folded)) && !folded.empty()
+                      ? dyn_cast_or_null<DenseElementsAttr>(dyn_cast<Attribute>(folded.front()))
+                      : DenseElementsAttr();
+  if (!constant)
+    return result;
+  result.value.getDefiningOp()->erase();
+  return this->constant(constant);
 }
 
 Tensor GraphBuilder::slice(const Tensor &x, ArrayRef<int64_t> starts, ArrayRef<int64_t> strides, Dims shape) {

@@ -165,6 +165,12 @@ FailureOr<Type> NodeContext::elementType(int onnxType) {
     return Type(builder.getI8Type());
   case onnx::TensorProto::UINT8:
     return Type(builder.getIntegerType(8, /*isSigned=*/false));
+  case onnx::TensorProto::UINT16:
+    return Type(builder.getIntegerType(16, /*isSigned=*/false));
+  case onnx::TensorProto::UINT32:
+    return Type(builder.getIntegerType(32, /*isSigned=*/false));
+  case onnx::TensorProto::UINT64:
+    return Type(builder.getIntegerType(64, /*isSigned=*/false));
   case onnx::TensorProto::INT16:
     return Type(builder.getI16Type());
   case onnx::TensorProto::INT32:

@@ -46,7 +46,12 @@ FailureOr<std::vector<char>> Weights::decode(const onnx::TensorProto &tensor, Lo
     return pack<int64_t>(tensor.int64_data());
   case onnx::TensorProto::INT32:
     return pack<int32_t>(tensor.int32_data());
+  case onnx::TensorProto::UINT64:
+    return pack<uint64_t>(tensor.uint64_data());
+  case onnx::TensorProto::UINT32:
+    return pack<uint32_t>(tensor.uint64_data());
   case onnx::TensorProto::INT16:
+  case onnx::TensorProto::UINT16:
   case onnx::TensorProto::FLOAT16:
   case onnx::TensorProto::BFLOAT16:
     return pack<uint16_t>(tensor.int32_data());

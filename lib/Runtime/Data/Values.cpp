@@ -21,11 +21,12 @@ static Status checkAs(const schema::Input &input, const char *data, const std::v
   for (uint64_t i = 0; i < count; ++i) {
     T stored;
     std::memcpy(&stored, data + i * sizeof(T), sizeof(T));
-    int64_t value = static_cast<int64_t>(stored);
-    if ((value >= 0 && value < input.limit()) || (input.has_ignore_index() && value == input.ignore_index()))
+    auto value = static_cast<int64_t>(stored);
+    bool isLarge = std::is_unsigned_v<T> && value < 0; // an u64 that no int64 holds
+    if ((value >= 0 && value < input.limit()) || (input.has_ignore_index() && value == input.ignore_index() && !isLarge))
       continue;
     std::string ignored = input.has_ignore_index() ? " and not the ignored " + std::to_string(input.ignore_index()) : "";
-    return Status::badInput("holds " + std::to_string(value) + " at " +
+    return Status::badInput("holds " + std::to_string(stored) + " at " +
                             positionText(i, shape) + ", outside [0, " + std::to_string(input.limit()) + ")" + ignored);
   }
   return {};
@@ -45,6 +46,12 @@ Status checkValues(const schema::Input &input, const char *data, const std::vect
     return checkAs<int8_t>(input, data, shape);
   case schema::ElementType::u8:
     return checkAs<uint8_t>(input, data, shape);
+  case schema::ElementType::u16:
+    return checkAs<uint16_t>(input, data, shape);
+  case schema::ElementType::u32:
+    return checkAs<uint32_t>(input, data, shape);
+  case schema::ElementType::u64:
+    return checkAs<uint64_t>(input, data, shape);
   default:
     return {};
   }

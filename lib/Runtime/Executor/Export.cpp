@@ -34,6 +34,12 @@ const char *safetensorsType(schema::ElementType type) {
     return "U8";
   case schema::ElementType::i1:
     return "BOOL";
+  case schema::ElementType::u16:
+    return "U16";
+  case schema::ElementType::u32:
+    return "U32";
+  case schema::ElementType::u64:
+    return "U64";
   }
   return "";
 }

@@ -25,7 +25,7 @@ std::optional<std::pair<int64_t, int64_t>> exactIntegers(Type element) {
   if (type.getWidth() == 1)
     return std::pair<int64_t, int64_t>(0, 1);
   if (type.isUnsigned())
-    return std::pair<int64_t, int64_t>(0, llvm::maxUIntN(type.getWidth()));
+    return std::pair<int64_t, int64_t>(0, std::min<uint64_t>(llvm::maxUIntN(type.getWidth()), INT64_MAX));
   return std::pair(llvm::minIntN(type.getWidth()), llvm::maxIntN(type.getWidth()));
 }
 
@@ -62,9 +62,12 @@ Maybe ofConstant(ConstantOp op) {
     return std::nullopt;
   auto integer = [](Attribute attribute) -> std::optional<int64_t> {
     if (auto number = dyn_cast<IntegerAttr>(attribute)) {
-      bool isUnsigned = number.getType().isUnsignedInteger() || number.getType().isInteger(1);
-      return isUnsigned ? static_cast<int64_t>(number.getValue().getZExtValue())
-                        : number.getValue().getSExtValue();
+      bool hasNoSign = number.getType().isUnsignedInteger() || number.getType().isInteger(1);
+      if (!hasNoSign)
+        return number.getValue().getSExtValue();
+      if (number.getValue().getActiveBits() > 63)
+        return std::nullopt;
+      return static_cast<int64_t>(number.getValue().getZExtValue());
     }
     double number = cast<FloatAttr>(attribute).getValueAsDouble();
     if (!(std::abs(number) <= 9007199254740992.0) || number != std::floor(number) ||

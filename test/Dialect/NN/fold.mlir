@@ -118,18 +118,18 @@ func.func @constants() -> (tensor<2xf32>, tensor<2xi64>, tensor<2xi64>, tensor<4
 
 // No value is made up.
 // CHECK-LABEL: func @no_value
-func.func @no_value() -> (tensor<2xi64>, tensor<f32>, tensor<i8>) {
+func.func @no_value() -> (tensor<2xi64>, tensor<f32>, tensor<bf16>) {
   %i = nn.constant dense<[7, -7]> : tensor<2xi64>
   %z = nn.constant dense<[1, 0]> : tensor<2xi64>
   %f = nn.constant dense<0.0> : tensor<f32>
-  %big = nn.constant dense<300.0> : tensor<f32>
+  %nan = nn.constant dense<0x7FC00000> : tensor<f32>
   // CHECK: nn.div
   %0 = nn.div %i, %z : tensor<2xi64>
   // CHECK: nn.div
   %1 = nn.div %f, %f : tensor<f32>
   // CHECK: nn.cast
-  %2 = nn.cast %big : tensor<f32> to tensor<i8>
-  return %0, %1, %2 : tensor<2xi64>, tensor<f32>, tensor<i8>
+  %2 = nn.cast %nan : tensor<f32> to tensor<bf16>
+  return %0, %1, %2 : tensor<2xi64>, tensor<f32>, tensor<bf16>
 }
 
 // -----
@@ -178,7 +178,7 @@ func.func @cast(%x: tensor<2xf32>, %h: tensor<2xbf16>, %b: tensor<2xi1>) -> (ten
 // -----
 
 // CHECK-LABEL: func @cast_constants
-func.func @cast_constants() -> (tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xi8>) {
+func.func @cast_constants() -> (tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xi8>, tensor<4xui8>, tensor<2xf64>, tensor<2xui64>) {
   %f = nn.constant dense<[1.9, -1.9, 0.0]> : tensor<3xf32>
   %h = nn.constant dense<[0.5, -0.0]> : tensor<2xf32>
   %b = nn.constant dense<[true, false]> : tensor<2xi1>
@@ -197,7 +197,16 @@ func.func @cast_constants() -> (tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tens
   %4 = nn.cast %u : tensor<2xui8> to tensor<2xf32>
   // CHECK-DAG: dense<[1, -1]> : tensor<2xi8>
   %5 = nn.cast %i : tensor<2xi32> to tensor<2xi8>
-  return %0, %1, %2, %3, %4, %5 : tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xi8>
+  // The nearest number of the type.
+  %far = nn.constant dense<[300.0, -1.0, 0x7FC00000, 0x7F800000]> : tensor<4xf32>
+  // CHECK-DAG: dense<[255, 0, 0, 255]> : tensor<4xui8>
+  %6 = nn.cast %far : tensor<4xf32> to tensor<4xui8>
+  %wide = nn.constant dense<[18446744073709551615, 1]> : tensor<2xui64>
+  // CHECK-DAG: dense<[1.8446744073709552E+19, 1.000000e+00]> : tensor<2xf64>
+  %7 = nn.cast %wide : tensor<2xui64> to tensor<2xf64>
+  // CHECK-DAG: dense<[257, 18446744073709551615]> : tensor<2xui64>
+  %8 = nn.cast %i : tensor<2xi32> to tensor<2xui64>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<3xi32>, tensor<2xi1>, tensor<2xf32>, tensor<1xf32>, tensor<2xf32>, tensor<2xi8>, tensor<4xui8>, tensor<2xf64>, tensor<2xui64>
 }
 
 // -----

@@ -43,7 +43,7 @@ TEST(Elementwise, UnaryFunctions) {
 }
 
 TEST(Elementwise, BinaryFunctions) {
-  for (std::string element : {"f32", "f64", "i64", "i32", "i16", "i8", "ui8"}) {
+  for (std::string element : {"f32", "f64", "i64", "i32", "i16", "i8", "ui8", "ui16", "ui32", "ui64"}) {
     SCOPED_TRACE(element);
     std::string type = "tensor<500x" + element + ">";
     std::vector<std::string> ops;
@@ -102,7 +102,7 @@ TEST(Elementwise, Sizes) {
 }
 
 TEST(Elementwise, Comparisons) {
-  for (std::string element : {"f32", "f64", "i64", "i32", "i8", "ui8"}) {
+  for (std::string element : {"f32", "f64", "i64", "i32", "i8", "ui8", "ui16", "ui32", "ui64"}) {
     SCOPED_TRACE(element);
     std::string type = "tensor<200x" + element + ">";
     std::vector<std::string> ops;
@@ -117,7 +117,7 @@ TEST(Elementwise, Comparisons) {
 }
 
 TEST(Elementwise, Casts) {
-  const std::string elements[] = {"f32", "f64", "i64", "i32", "i16", "i8", "ui8", "i1"};
+  const std::string elements[] = {"f32", "f64", "i64", "i32", "i16", "i8", "ui8", "ui16", "ui32", "ui64", "i1"};
   for (const std::string &from : elements) {
     SCOPED_TRACE(from);
     std::string type = "tensor<70x" + from + ">", body, values, types;

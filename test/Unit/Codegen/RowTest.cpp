@@ -137,7 +137,7 @@ TEST(RowKernels, MeanSquareError) {
 }
 
 TEST(RowKernels, ReductionKinds) {
-  for (const char *element : {"f32", "f64", "i64", "i32", "i8", "ui8"})
+  for (const char *element : {"f32", "f64", "i64", "i32", "i8", "ui8", "ui16", "ui32", "ui64"})
     for (int64_t size : {16, 50, 130}) {
       SCOPED_TRACE(llvm::formatv("{0} {1}", element, size).str());
       std::string body;

@@ -93,6 +93,39 @@ TEST_F(Npz, NamesWhatDoesNotFit) {
   expect(std::string(1000, 'x'), "it is no zip archive, or cut off");
 }
 
+TEST_F(Npz, ReadsEveryElementType) {
+  const std::pair<ElementType, const char *> types[] = {
+      {ElementType::f32, "<f4"}, {ElementType::f64, "<f8"}, {ElementType::f16, "<f2"},  {ElementType::bf16, "<V2"},
+      {ElementType::bf16, "|V2"}, {ElementType::i64, "<i8"}, {ElementType::i32, "<i4"}, {ElementType::i16, "<i2"},
+      {ElementType::i8, "|i1"},  {ElementType::u8, "|u1"},  {ElementType::i1, "|b1"},   {ElementType::u16, "<u2"},
+      {ElementType::u32, "<u4"}, {ElementType::u64, "<u8"}};
+  for (auto [element, code] : types) {
+    test::DataPlan one;
+    one.add("x", element, {1, 3});
+    const std::string bytes = std::string("abcdefghijklmnopqrstuvwxyz").substr(0, 3 * elementBytes(element));
+    DataOptions options;
+    options.path = folder.file("d.npz");
+    test::writeFile(options.path, test::zip({{"x.npy", npy(code, "1, 3", bytes)}}));
+    auto data = openDataSet(options, one.get());
+    ASSERT_TRUE(data.ok()) << code << ": " << data.status().message();
+    std::string read(bytes.size(), '\0');
+    (*data)->read(0, 0, 0, 1, read.data());
+    EXPECT_EQ(read, bytes) << code;
+  }
+}
+
+TEST_F(Npz, ChecksUnsignedNumbersAsSuch) {
+  test::DataPlan one;
+  one.add("y", ElementType::u64, {2}, 10, true);
+  DataOptions options;
+  options.path = folder.file("d.npz");
+  test::writeFile(options.path, test::zip({{"y.npy", npy("<u8", "2,", integers({9, -100}))}}));
+  auto data = openDataSet(options, one.get());
+  ASSERT_FALSE(data.ok());
+  EXPECT_NE(data.status().message().find("holds 18446744073709551516 at [1], outside [0, 10)"), std::string::npos)
+      << data.status().message();
+}
+
 TEST_F(Npz, SurvivesDamage) {
   for (bool deflate : {false, true}) {
     std::string good = test::zip({{"x.npy", x}, {"y.npy", y}}, deflate);

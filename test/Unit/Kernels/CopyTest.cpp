@@ -103,10 +103,13 @@ TEST(Fill, EveryElementType) {
   EXPECT_EQ(filled<int8_t>(7, -3)[1], -3);
   EXPECT_EQ(filled<uint8_t>(8, 200)[1], 200);
   EXPECT_EQ(filled<uint8_t>(9, 5)[1], 1);
+  EXPECT_EQ(filled<uint16_t>(10, 65535)[1], 65535);
+  EXPECT_EQ(filled<uint32_t>(11, 4294967295.0)[1], 4294967295u);
+  EXPECT_EQ(filled<uint64_t>(12, 7)[1], 7u);
 }
 
 TEST(Fill, Refuses) {
-  EXPECT_EQ(runKernel("fill", {10, 4}, {0}, {}).message(), "kernel 'fill': unknown element type 10");
+  EXPECT_EQ(runKernel("fill", {13, 4}, {0}, {}).message(), "kernel 'fill': unknown element type 13");
   EXPECT_EQ(runKernel("fill", {0, -4}, {0}, {}).message(),
             "kernel 'fill': count is -4, must not be negative");
   EXPECT_EQ(runKernel("fill", {0, 4}, {}, {}).message(), "kernel 'fill': takes 1 real, got 0");

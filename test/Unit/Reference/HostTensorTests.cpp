@@ -65,6 +65,11 @@ TEST_F(HostTensorTest, IntegersKeepTheLowBits) {
   HostTensor wide(typeOf(builder.getI64Type(), {1}));
   wide.setInt(0, std::numeric_limits<int64_t>::min());
   EXPECT_EQ(wide.getInt(0), std::numeric_limits<int64_t>::min());
+  HostTensor unsignedWide(typeOf(builder.getIntegerType(64, /*isSigned=*/false), {1}));
+  unsignedWide.setInt(0, -1);
+  EXPECT_EQ(static_cast<uint64_t>(unsignedWide.getInt(0)), std::numeric_limits<uint64_t>::max());
+  EXPECT_TRUE(unsignedWide.isUnsigned());
+  EXPECT_FALSE(wide.isUnsigned());
 }
 
 TEST_F(HostTensorTest, AttributesComeBack) {
