@@ -1,6 +1,8 @@
 //===- Importer.cpp - From the parsed model to @forward -------------------===//
 #include "BoundInputs.h"
+#include "Functions.h"
 #include "Graph.h"
+#include "Subgraphs.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -19,6 +21,7 @@ Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<i
                    MLIRContext *context)
     : model(model), options(options), weights(model, options), rules(model, options), context(context),
       location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
+      evaluator([this](BlockArgument argument) { return constantArgument(argument); }),
       boundDims(std::move(dims)) {
   for (const auto &dim : options.dims)
     boundDims[dim.getKey()] = dim.getValue();
@@ -50,8 +53,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   }
   if (failed(rules.check(location)) || failed(findLossOutput()))
     return nullptr;
-  findNeeded();
-  if (failed(checkOperators()))
+  needed = findNeeded(model.graph(), {lossOutput});
+  if (failed(checkOperators(model.graph(), needed)))
     return nullptr;
 
   module = ModuleOp::create(location);
@@ -61,7 +64,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (failed(addInputs()))
     return nullptr;
   for (const onnx::NodeProto &proto : model.graph().node())
-    if (neededNodes.contains(&proto) && failed(importNode(proto)))
+    if (needed.nodes.contains(&proto) && failed(importNode(proto, needed)))
       return nullptr;
   node.node = nullptr;
   node.location = location;
@@ -97,22 +100,24 @@ LogicalResult Importer::findLossOutput() {
   return success();
 }
 
-/// What the loss depends on, backwards from its output; the rest of the graph is not looked at.
-void Importer::findNeeded() {
-  neededValues.insert(lossOutput);
-  auto &nodes = model.graph().node();
+/// What the roots depend on, backwards from them; the rest of the graph is not looked at.
+Importer::Needed Importer::findNeeded(const onnx::GraphProto &graph, ArrayRef<std::string> roots) {
+  Needed needed;
+  for (const std::string &root : roots)
+    needed.values.insert(root);
+  auto &nodes = graph.node();
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    auto isNeeded = [&](const std::string &name) { return !name.empty() && neededValues.contains(name); };
+    auto isNeeded = [&](const std::string &name) { return !name.empty() && needed.values.contains(name); };
     if (llvm::none_of(it->output(), isNeeded))
       continue;
-    neededNodes.insert(&*it);
-    for (const std::string &name : it->input())
-      neededValues.insert(name);
+    needed.nodes.insert(&*it);
+    forEachRead(*it, [&](const std::string &name) { needed.values.insert(name); });
   }
+  return needed;
 }
 
 /// Refuses every operator that is not supported, all at once.
-LogicalResult Importer::checkOperators() {
+LogicalResult Importer::checkOperators(const onnx::GraphProto &graph, const Needed &needed) {
   struct Refusal {
     SmallVector<std::string> nodes;
     const OperatorRow *row;
@@ -120,26 +125,29 @@ LogicalResult Importer::checkOperators() {
   };
   llvm::MapVector<StringRef, Refusal, std::map<StringRef, unsigned>> refusals;
   std::map<std::string, std::string> names; // keeps the keys alive
-  for (const onnx::NodeProto &proto : model.graph().node()) {
-    if (!neededNodes.contains(&proto))
-      continue;
+  auto check = [&](const onnx::NodeProto &proto) {
     StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
-    int64_t version = model.opset();
+    int64_t version = model.opset(proto);
     for (const onnx::OperatorSetIdProto &opset : model.proto().opset_import())
       if (!domain.empty() && opset.domain() == proto.domain())
         version = opset.version();
     const OperatorRow *row = findOperator(domain, proto.op_type());
-    bool isFunction = llvm::any_of(model.proto().functions(), [&](const onnx::FunctionProto &function) {
-      return function.name() == proto.op_type() && function.domain() == proto.domain();
-    });
-    if (row && !isFunction && version >= row->first && version <= row->last)
-      continue;
+    if (row && version >= row->first && version <= row->last)
+      return;
     std::string full = (domain.empty() ? "" : domain.str() + ".") + proto.op_type();
     auto key = names.try_emplace(full, full).first;
     Refusal &refusal = refusals[key->second];
-    refusal.row = isFunction ? nullptr : row;
+    refusal.row = row;
     refusal.version = version;
-    refusal.nodes.push_back("'" + proto.name() + "'");
+    refusal.nodes.push_back("'" + node.scope + nodeName(proto) + "'");
+  };
+  for (const onnx::NodeProto &proto : graph.node()) {
+    if (!needed.nodes.contains(&proto))
+      continue;
+    check(proto);
+    // Of two branches one is imported, and checked then; the body of a loop is imported in any case.
+    if (proto.op_type() != "If")
+      forEachSubgraph(proto, [&](const onnx::GraphProto &inner) { forEachNode(inner, check); });
   }
   if (refusals.empty())
     return success();
@@ -217,7 +225,8 @@ LogicalResult Importer::addInputs() {
     FailureOr<Tensor> tensor = addInput(input);
     if (failed(tensor))
       return failure();
-    bindings[input.name()].tensors.push_back(*tensor);
+    if (!define(input.name(), Binding{{*tensor}}))
+      return emitError(location) << "the model has two inputs '" << input.name() << "'";
   }
   node.location = location;
   for (auto &dim : options.dims)
@@ -236,7 +245,14 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
     return &found->second;
   auto initializer = initializers.find(name);
   if (initializer == initializers.end()) {
-    node.error() << "reads '" << name << "', which nothing before it defines";
+    InFlightDiagnostic diagnostic = node.error();
+    diagnostic << "reads '" << name << "', which nothing before it defines";
+    for (const onnx::NodeProto &proto : model.graph().node())
+      if (llvm::is_contained(proto.output(), name)) {
+        diagnostic << "; node '" << nodeName(proto)
+                   << "' behind it does: the nodes are not in order, or go in a circle";
+        break;
+      }
     return failure();
   }
   Location before = std::exchange(node.location, NameLoc::get(StringAttr::get(context, name)));
@@ -250,6 +266,8 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
 }
 
 FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, bool isInitializer) {
+  if (auto built = builtTensors.find(&tensor); built != builtTensors.end())
+    return built->second; // another iteration's
   FailureOr<Type> element = node.elementType(tensor.data_type());
   if (failed(element))
     return failure();
@@ -274,12 +292,16 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
     if (failed(elements))
       return failure();
     result = node.constant(*elements);
+    if (!isInitializer)
+      builtTensors[&tensor] = result;
   } else {
     entry->argument =
         addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
     for (int64_t dim : tensor.dims())
       result.shape.push_back(Dim(dim));
     result.value = entry->argument;
+    if (!isInitializer)
+      builtTensors[&tensor] = result;
   }
   storedTensors.push_back(std::move(entry));
   return result;
@@ -289,10 +311,43 @@ FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef
   return importer->stored(tensor, name, /*isInitializer=*/false);
 }
 
-LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
+const reference::HostTensor *NodeContext::known(const Tensor &tensor) {
+  return importer->constants().elements(tensor.value);
+}
+
+std::string NodeContext::dependence(const Tensor &tensor) {
+  Value obstacle = importer->constants().obstacle(tensor.value);
+  if (!obstacle)
+    return "a value that is too large to be computed while importing";
+  std::string name;
+  if (auto location = dyn_cast<NameLoc>(obstacle.getLoc()))
+    name = location.getName().str();
+  return (isa<BlockArgument>(obstacle) ? "'" : "node '") + name + "'";
+}
+
+/// The elements of a weight that is not trained.
+std::optional<reference::HostTensor> Importer::constantArgument(BlockArgument argument) {
+  for (auto &entry : storedTensors) {
+    if (entry->argument != argument || entry->whyNotTrained.empty())
+      continue;
+    FailureOr<DenseElementsAttr> elements =
+        weights.inlined(*entry->tensor, entry->type, argument.getLoc());
+    if (failed(elements))
+      return std::nullopt;
+    FailureOr<reference::HostTensor> tensor = reference::HostTensor::fromAttribute(*elements);
+    return failed(tensor) ? std::nullopt : std::optional(std::move(*tensor));
+  }
+  return std::nullopt;
+}
+
+LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &needed) {
   node.node = &proto;
-  node.location =
-      NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
+  node.opset = model.opset(proto);
+  node.location = NameLoc::get(StringAttr::get(context, node.name()));
+  constexpr int64_t kMaxNodes = 1 << 18;
+  if (++importedNodes > kMaxNodes)
+    return node.error() << "is number " << importedNodes << " of the nodes after loops are unrolled; at most "
+                        << kMaxNodes << " are imported";
   node.inputs.clear();
   for (const std::string &name : proto.input()) {
     const Binding *binding = nullptr;
@@ -311,17 +366,15 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
   for (auto [name, result] : llvm::zip_equal(proto.output(), node.results)) {
     if (name.empty())
       continue;
-    if (result.tensors.empty() && !result.isSequence) {
-      if (neededValues.contains(name)) {
+    if (result.tensors.empty() && !result.isSequence && !result.isNone) {
+      if (needed.values.contains(name)) {
         node.error() << "output '" << name << "' is not supported";
         return failure();
       }
       continue;
     }
-    if (!bindings.try_emplace(name, std::move(result)).second) {
-      node.error() << "defines '" << name << "' again";
-      return failure();
-    }
+    if ((scopeAtWork == &mainScope && initializers.count(name)) || !define(name, std::move(result)))
+      return node.error() << "defines '" << name << "' again";
   }
   return success();
 }
@@ -422,7 +475,8 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   if (!model)
     return nullptr;
   llvm::StringMap<int64_t> dims;
-  if (failed(bindInputs(*model, options, dims, location)))
+  if (failed(bindInputs(*model, options, dims, location)) || failed(inlineFunctions(*model, location)))
     return nullptr;
+  hoistInitializers(*model);
   return Importer(*model, options, std::move(dims), context).run();
 }
