@@ -1,4 +1,5 @@
 //===- Roles.cpp - Verifiers of nn.role and nn.data -----------------------===//
+#include "dialects/NN/Batched.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/NN/Shapes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -92,6 +93,20 @@ static LogicalResult verifyLimit(Operation *op, const Twine &where, Attribute ro
   return success();
 }
 
+/// `expected`: the one kind of role that may be batched there.
+static LogicalResult verifyBatched(Operation *op, const Twine &where, Type type, Attribute role,
+                                   RoleKind expected, Attribute attribute) {
+  auto kind = dyn_cast_or_null<RoleAttr>(role);
+  if (!kind || kind.getKind() != expected)
+    return op->emitOpError() << where << " has " << kBatchedAttrName << " but is no "
+                             << stringifyRoleKind(expected);
+  if (!isa<UnitAttr>(attribute))
+    return op->emitOpError() << where << " has " << kBatchedAttrName << " " << attribute << ", not a unit";
+  if (auto tensor = dyn_cast_or_null<RankedTensorType>(type); tensor && tensor.getRank() == 0)
+    return op->emitOpError() << where << " has " << kBatchedAttrName << " but no dimension";
+  return success();
+}
+
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   return op->emitOpError() << "has attribute '" << attribute.getName().getValue()
                            << "', which belongs on arguments and results of functions";
@@ -110,6 +125,10 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned region
   if (attribute.getName() == kLimitAttrName || attribute.getName() == kIgnoreIndexAttrName)
     return verifyLimit(op, "argument #" + Twine(index),
                        function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), attribute);
+  if (attribute.getName() == kBatchedAttrName)
+    return verifyBatched(op, "argument #" + Twine(index), type,
+                         function ? function.getArgAttr(index, kRoleAttrName) : Attribute(), RoleKind::Input,
+                         attribute.getValue());
   return op->emitOpError() << "argument #" << index << " has unknown attribute '"
                            << attribute.getName().getValue() << "'";
 }
@@ -117,9 +136,13 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned region
 LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned region, unsigned index,
                                                      NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
+  Type type = function ? function.getResultTypes()[index] : Type();
   if (attribute.getName() == kRoleAttrName)
-    return verifyRole(op, "result #" + Twine(index), function ? function.getResultTypes()[index] : Type(),
-                      attribute.getValue());
+    return verifyRole(op, "result #" + Twine(index), type, attribute.getValue());
+  if (attribute.getName() == kBatchedAttrName)
+    return verifyBatched(op, "result #" + Twine(index), type,
+                         function ? function.getResultAttr(index, kRoleAttrName) : Attribute(),
+                         RoleKind::Output, attribute.getValue());
   return op->emitOpError() << "result #" << index << " has unknown attribute '"
                            << attribute.getName().getValue() << "'";
 }

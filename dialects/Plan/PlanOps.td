@@ -28,7 +28,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
 }
 
 def Plan_SectionOp : Plan_Op<"section", [Symbol, NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "Commands that run together: `micro_first`, `micro_next` or `update`. All queues are idle at its start and its end.";
+  let summary = "Commands that run together: `micro_first`, `micro_next`, `update` or `predict`. All queues are idle at its start and its end.";
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $body attr-dict";
@@ -93,12 +93,24 @@ def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
 //===----------------------------------------------------------------------===//
 
 def Plan_InputOp : Plan_Op<"input", []> {
-  let summary = "An array of one micro-batch that the data reader writes before each micro section.";
+  let summary = "An array of one micro-batch that the data reader writes before each micro section, and before `predict`.";
   let description = [{
+    `predict`: section `predict` reads it; where a plan has no other section, all inputs are such. `unbatched`: its first
+    dimension (if there is one) does not count samples; it is the same for all of them.
     Integer values must lie in [0, limit) or, of labels, equal `ignore_index`; `limit` 0 means any. The reader checks, at the door.
   }];
   let arguments = (ins StrAttr:$name, TypeAttr:$type, Plan_SliceAttr:$slice, UnitAttr:$label,
-                       DefaultValuedAttr<I64Attr, "0">:$limit, OptionalAttr<I64Attr>:$ignore_index);
+                       UnitAttr:$predict, UnitAttr:$unbatched, DefaultValuedAttr<I64Attr, "0">:$limit,
+                       OptionalAttr<I64Attr>:$ignore_index);
+  let assemblyFormat = "$name `:` $type `at` $slice attr-dict";
+}
+
+def Plan_OutputOp : Plan_Op<"output", []> {
+  let summary = "An array that the executor reads after section `predict`; its buffer lives to the section's end.";
+  let description = [{
+    `batched`: the first dimension counts the samples of a micro-batch, or a number of rows of each sample.
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttr:$type, Plan_SliceAttr:$slice, UnitAttr:$batched);
   let assemblyFormat = "$name `:` $type `at` $slice attr-dict";
 }
 

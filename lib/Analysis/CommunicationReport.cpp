@@ -27,6 +27,8 @@ CommunicationReport computeCommunicationReport(ModuleOp module) {
   CommunicationReport report;
   llvm::MapVector<std::tuple<int, StringRef, StringRef>, CollectiveTraffic> byLabel;
   for (auto section : module.getOps<plan::SectionOp>()) {
+    if (section.getSymName() == "predict") // is no part of a step
+      continue;
     int64_t times = section.getSymName() == "micro_next" ? getAccumulationSteps(module) - 1 : 1;
     for (auto collective : section.getOps<plan::CollectiveOp>()) {
       int64_t bytes = times * static_cast<int64_t>(collective.getWireBytes());

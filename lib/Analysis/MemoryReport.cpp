@@ -2,6 +2,7 @@
 #include "zero/Analysis/MemoryReport.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "zero/Analysis/CommunicationReport.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/PlanMemory.h"
 #include <map>
 
@@ -26,19 +27,29 @@ SmallVector<ArenaReport> computeArenaReports(ModuleOp module) {
     ArenaReport report;
     report.kind = arena.getKind();
     report.arenaBytes = arena.getSizeBytes();
+    // Of a step, and of predictions, which never live with a step: what each would take without reuse.
+    int64_t stateBytes = 0, declared[2] = {};
     // Buffers that begin and end to live, by place in the program.
     std::map<std::pair<unsigned, int64_t>, SmallVector<std::pair<plan::BufferOp, int>>> changes;
     for (auto [number, buffer] : llvm::enumerate(memory.getBuffers())) {
       if (plan::BufferOp(buffer).getArena() != arena.getSymName())
         continue;
-      report.declaredBytes += llvm::alignTo(plan::BufferOp(buffer).getSizeBytes(), plan::kBufferAlignment);
-      if (plan::BufferOp(buffer).getState())
+      int64_t aligned = llvm::alignTo(plan::BufferOp(buffer).getSizeBytes(), plan::kBufferAlignment);
+      if (plan::BufferOp(buffer).getState()) {
         count(buffer, report.bytes);
+        stateBytes += aligned;
+      } else {
+        bool predicts = llvm::all_of(ranges[number], [&](const LiveRange &range) {
+          return plan::SectionOp(memory.getSections()[range.section]).getSymName() == "predict";
+        });
+        declared[predicts] += aligned;
+      }
       for (const LiveRange &range : ranges[number]) {
         changes[{range.section, range.first}].push_back({buffer, 1});
         changes[{range.section, range.last + 1}].push_back({buffer, -1});
       }
     }
+    report.declaredBytes = stateBytes + std::max(declared[0], declared[1]);
     BytesByClass live = report.bytes;
     int64_t bytes = 0, most = 0;
     for (const auto &[place, buffers] : changes) {
@@ -124,10 +135,15 @@ static void printGathers(ModuleOp module, const CommunicationReport &sent, raw_o
 }
 
 void printReport(ModuleOp module, raw_ostream &os) {
-  os << "ranks: " << getWorldSize(module) << ", stage "
-     << getConfigInteger(module, "zero_optimization.stage", 0)
-     << ", micro-batches of a step and rank: " << getAccumulationSteps(module) << "\n";
-  printParameters(module, os);
+  const bool trains = !isForwardOnly(module);
+  os << "ranks: " << getWorldSize(module);
+  if (trains) {
+    os << ", stage " << getConfigInteger(module, "zero_optimization.stage", 0)
+       << ", micro-batches of a step and rank: " << getAccumulationSteps(module) << "\n";
+    printParameters(module, os);
+  } else {
+    os << ", forward pass only\n";
+  }
   for (const ArenaReport &report : computeArenaReports(module)) {
     os << "\n" << plan::stringifyMemoryKind(report.kind) << " bytes per rank at the peak";
     if (!report.section.empty())
@@ -138,6 +154,8 @@ void printReport(ModuleOp module, raw_ostream &os) {
     printRow(os, "total", report.arenaBytes);
     printRow(os, "saved by reuse", report.declaredBytes - report.arenaBytes);
   }
+  if (!trains)
+    return;
   StateReport states = computeStateReport(module);
   os << "\nstate bytes per rank\n";
   printRow(os, "parameters", states.parameters);

@@ -64,6 +64,7 @@ PlanMemory::PlanMemory(ModuleOp module) : worldSize(zero::getWorldSize(module)) 
     bufferNumbers[FlatSymbolRefAttr::get(buffer.getSymNameAttr())] = buffers.size();
     buffers.push_back(buffer);
   }
+  outputs = llvm::to_vector(module.getOps<plan::OutputOp>());
   SmallVector<plan::SliceAttr> reads, writes;
   for (auto section : module.getOps<plan::SectionOp>()) {
     sections.push_back(section);
@@ -88,6 +89,11 @@ void PlanMemory::addAccess(PlanCommand &command, plan::SliceAttr slice, bool wri
   command.accesses.push_back({bufferNumbers.lookup(slice.getBuffer()), slice.getOffset(), end, write});
 }
 
+ArrayRef<plan::OutputOp> PlanMemory::getOutputs(unsigned section) const {
+  plan::SectionOp op = sections[section];
+  return op.getSymName() == "predict" ? ArrayRef(outputs) : ArrayRef<plan::OutputOp>();
+}
+
 std::optional<unsigned> PlanMemory::findBuffer(FlatSymbolRefAttr name) const {
   auto it = bufferNumbers.find(name);
   return it == bufferNumbers.end() ? std::nullopt : std::optional<unsigned>(it->second);
@@ -110,6 +116,11 @@ std::vector<SmallVector<LiveRange, 1>> PlanMemory::computeLiveRanges() const {
         of.back().last = std::max(of.back().last, last);
       }
     }
+    for (plan::OutputOp output : getOutputs(section))
+      if (std::optional<unsigned> buffer = findBuffer(output.getSlice().getBuffer()))
+        for (LiveRange &range : ranges[*buffer])
+          if (range.section == section)
+            range.last = commands[section].size() - 1;
   }
   return ranges;
 }

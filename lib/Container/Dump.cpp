@@ -98,7 +98,12 @@ private:
   void dumpDoors() {
     for (const schema::Input *input : records(plan.inputs()))
       line(std::string(input->label() ? "labels " : "input ") + name(input->name()) + ": " + shapeText(input->shape()) +
-           schema::EnumNameElementType(input->element()) + " at " + sliceText(input->slice()));
+           schema::EnumNameElementType(input->element()) + (input->unbatched() ? ", unbatched" : "") +
+           (input->predict() ? ", to predict" : "") + " at " + sliceText(input->slice()));
+    for (const schema::Output *output : records(plan.outputs()))
+      line("output " + name(output->name()) + ": " + shapeText(output->shape()) +
+           schema::EnumNameElementType(output->element()) + (output->batched() ? ", batched" : "") + " at " +
+           sliceText(output->slice()));
     for (const schema::State *state : records(plan.states()))
       line("state " + name(state->role()) + " " + name(state->name()) + (state->sharded() ? ", sharded" : "") + " at " +
            sliceText(state->slice()));

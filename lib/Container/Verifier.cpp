@@ -35,6 +35,7 @@ public:
     ZERO_RETURN_IF_ERROR(checkSections());
     ZERO_RETURN_IF_ERROR(checkBuckets());
     ZERO_RETURN_IF_ERROR(checkInputs());
+    ZERO_RETURN_IF_ERROR(checkOutputs());
     ZERO_RETURN_IF_ERROR(checkStates());
     return checkStepValues();
   }
@@ -125,13 +126,20 @@ private:
   }
 
   Status checkSections() const {
-    std::vector<std::string_view> expected = {"micro_first", "update"};
-    if (plan.accumulation_steps() > 1)
-      expected.insert(expected.begin() + 1, "micro_next");
     auto sections = records(plan.sections());
+    const bool predicts = findSection(plan, "predict") != nullptr;
+    std::vector<std::string_view> expected;
+    if (!predicts || sections.size() != 1) {
+      expected = {"micro_first", "update"};
+      if (plan.accumulation_steps() > 1)
+        expected.insert(expected.begin() + 1, "micro_next");
+    }
+    if (predicts)
+      expected.push_back("predict");
     if (sections.size() != expected.size())
       return wrong("it has " + number(sections.size()) + " sections, accumulation " +
-                   number(plan.accumulation_steps()) + " needs " + number(expected.size()));
+                   number(plan.accumulation_steps()) + (predicts ? " with predictions" : "") + " needs " +
+                   number(expected.size()));
     for (uint32_t i = 0; i < sections.size(); ++i) {
       if (text(sections[i]->name()) != expected[i])
         return wrong("section " + number(i) + " is " + quoted(text(sections[i]->name())) + ", not " +
@@ -290,11 +298,34 @@ private:
         return wrong(name + " has an unknown element type");
       ZERO_RETURN_IF_ERROR(checkSlice(input->slice(), name));
       auto shape = records(input->shape());
-      if (shape.size() == 0 || shape[0] != plan.micro_batch())
+      if (input->unbatched() && (trains(plan) || input->label()))
+        return wrong(name + " of a training program must be batched");
+      if (!input->predict() && !trains(plan))
+        return wrong(name + " is read by no section");
+      if (!input->unbatched() && (shape.size() == 0 || shape[0] != plan.micro_batch()))
         return wrong(name + " does not have the micro-batch " + number(plan.micro_batch()) + " as its first dimension");
       uint64_t bytes = product(elementsOf(input->shape()), elementBytes(input->element()));
       if (bytes != input->slice()->size())
         return wrong(name + " has " + number(bytes) + " bytes, its slice " + number(input->slice()->size()));
+    }
+    return {};
+  }
+
+  Status checkOutputs() const {
+    if (records(plan.outputs()).size() != 0 && !findSection(plan, "predict"))
+      return wrong("it has outputs and no section 'predict'");
+    for (const schema::Output *output : records(plan.outputs())) {
+      std::string name = "output " + quoted(text(output->name()));
+      if (output->element() > schema::ElementType::MAX)
+        return wrong(name + " has an unknown element type");
+      ZERO_RETURN_IF_ERROR(checkSlice(output->slice(), name));
+      auto shape = records(output->shape());
+      if (output->batched() && (shape.size() == 0 || shape[0] % plan.micro_batch() != 0))
+        return wrong(name + " does not have a multiple of the micro-batch " + number(plan.micro_batch()) +
+                     " as its first dimension");
+      uint64_t bytes = product(elementsOf(output->shape()), elementBytes(output->element()));
+      if (bytes != output->slice()->size())
+        return wrong(name + " has " + number(bytes) + " bytes, its slice " + number(output->slice()->size()));
     }
     return {};
   }

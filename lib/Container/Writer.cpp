@@ -89,6 +89,9 @@ Status ContainerWriter::write(const std::string &path) {
     entry.alignment = static_cast<uint32_t>(kSectionAlignment);
     entry.offset = format::alignUp(end);
     entry.size = section.size;
+    // The file reaches to where its last section begins, though that be empty.
+    if (section.size == 0 && entry.offset > end)
+      ZERO_RETURN_IF_ERROR(file->writeAt(entry.offset - 1, "", 1));
     std::memcpy(entry.label, section.label.data(), section.label.size());
 
     SectionStream stream(*file, entry.offset, nextBlock);

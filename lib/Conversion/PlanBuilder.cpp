@@ -1,5 +1,6 @@
 //===- PlanBuilder.cpp - The plan while zero-to-plan makes it -------------===//
 #include "PlanBuilder.h"
+#include "dialects/NN/Batched.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 
@@ -128,8 +129,9 @@ LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Ty
     return success();
   }
   bool shard = isa<sharding::ShardType>(type);
+  const bool lives = role.getKind() != RoleKind::Output; // for the whole run
   bool whole = bucket && (!shard || (attrs && attrs.contains(sharding::kWholeBufferAttrName)));
-  Storage storage{roleName, getBytes(type), getContent(role.getKind()), 0, /*state=*/true, roleName, loc};
+  Storage storage{roleName, getBytes(type), getContent(role.getKind()), 0, lives, roleName, loc};
   if (!role.getName().empty()) {
     storage.name += "." + role.getName().str();
     storage.label = role.getName().str();
@@ -149,16 +151,16 @@ LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Ty
   return success();
 }
 
-LogicalResult PlanBuilder::collectStates(func::FuncOp micro, func::FuncOp update) {
+LogicalResult PlanBuilder::collectStates(const PlanFunctions &functions) {
   // Results first: they say whether a gradient keeps its whole bucket.
-  for (func::FuncOp function : {micro, update}) {
+  for (func::FuncOp function : functions.all()) {
     for (BlockArgument argument : function.getArguments()) {
       unsigned index = argument.getArgNumber();
       auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
       if (!role)
         return mlir::emitError(argument.getLoc())
                << "argument #" << index << " of @" << function.getSymName() << " has no role";
-      if (role.getKind() == RoleKind::Gradient && function == micro)
+      if (role.getKind() == RoleKind::Gradient && function == functions.micro)
         continue;
       if (failed(addState(function, role, argument.getType(), function.getArgAttrDict(index),
                           argument.getLoc())))
@@ -264,14 +266,42 @@ static int64_t findLimit(Value indices, int64_t limit) {
   return limit;
 }
 
-LogicalResult PlanBuilder::emitInput(OpBuilder &builder, func::FuncOp micro, unsigned index,
-                                     const State &state) {
-  auto limit = micro.getArgAttrOfType<IntegerAttr>(index, nn::kLimitAttrName);
-  auto ignored = micro.getArgAttrOfType<IntegerAttr>(index, nn::kIgnoreIndexAttrName);
-  int64_t limitValue = findLimit(micro.getArgument(index), limit ? limit.getInt() : 0);
-  plan::InputOp::create(builder, state.loc, state.role.getName(), state.type, getSlice(state.place),
-                        /*label=*/state.role.getKind() == RoleKind::Label, limitValue, ignored);
-  return success();
+/// The argument of the function with that role; null where there is none.
+static BlockArgument findArgument(func::FuncOp function, nn::RoleAttr role) {
+  if (function)
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName) == role)
+        return argument;
+  return {};
+}
+
+void PlanBuilder::emitInputs(OpBuilder &builder, const PlanFunctions &functions) {
+  // @micro takes all that @predict does.
+  func::FuncOp function = functions.micro ? functions.micro : functions.predict;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    const State &state = *findArgumentState(function, index);
+    if (state.role.getKind() != RoleKind::Input && state.role.getKind() != RoleKind::Label)
+      continue;
+    auto limit = function.getArgAttrOfType<IntegerAttr>(index, nn::kLimitAttrName);
+    auto ignored = function.getArgAttrOfType<IntegerAttr>(index, nn::kIgnoreIndexAttrName);
+    int64_t limitValue = findLimit(argument, limit ? limit.getInt() : 0);
+    BlockArgument predicts = findArgument(functions.predict, state.role);
+    if (predicts)
+      limitValue = findLimit(predicts, limitValue);
+    bool batched = functions.micro || function.getArgAttr(index, nn::kBatchedAttrName);
+    plan::InputOp::create(builder, state.loc, state.role.getName(), state.type, getSlice(state.place),
+                          /*label=*/state.role.getKind() == RoleKind::Label, /*predict=*/bool(predicts),
+                          /*unbatched=*/!batched, limitValue, ignored);
+  }
+}
+
+void PlanBuilder::emitOutputs(OpBuilder &builder, func::FuncOp predict) {
+  for (unsigned index = 0; index < predict.getNumResults(); ++index) {
+    const State &state = *findResultState(predict, index);
+    plan::OutputOp::create(builder, state.loc, state.role.getName(), state.type, getSlice(state.place),
+                           /*batched=*/bool(predict.getResultAttr(index, nn::kBatchedAttrName)));
+  }
 }
 
 LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp update, unsigned index,
@@ -285,7 +315,7 @@ LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp updat
   return success();
 }
 
-LogicalResult PlanBuilder::emitRecords(func::FuncOp micro, func::FuncOp update) {
+LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
   // After the buckets, before the first function or kernel.
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToStart(module.getBody());
@@ -297,19 +327,17 @@ LogicalResult PlanBuilder::emitRecords(func::FuncOp micro, func::FuncOp update) 
     plan::BufferOp::create(builder, storage.loc, storage.name, kArenaName, storage.bytes,
                            /*offset=*/IntegerAttr(), storage.content, storage.paddingBytes, storage.state,
                            storage.label);
-  for (BlockArgument argument : micro.getArguments()) {
-    const State &state = *findArgumentState(micro, argument.getArgNumber());
-    if (state.role.getKind() == RoleKind::Input || state.role.getKind() == RoleKind::Label)
-      if (failed(emitInput(builder, micro, argument.getArgNumber(), state)))
-        return failure();
-  }
+  emitInputs(builder, functions);
+  if (functions.predict)
+    emitOutputs(builder, functions.predict);
   for (const auto &[key, state] : states) {
     bool bucket = !isa<RankedTensorType>(state.type);
     if (bucket || state.role.getKind() == RoleKind::Frozen)
       plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()),
                             state.role.getName(), getSlice(state.place), state.sharded, state.data);
   }
-  for (BlockArgument argument : update.getArguments()) {
+  func::FuncOp update = functions.update;
+  for (BlockArgument argument : update ? update.getArguments() : ArrayRef<BlockArgument>()) {
     const State &state = *findArgumentState(update, argument.getArgNumber());
     RoleKind kind = state.role.getKind();
     if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 ||

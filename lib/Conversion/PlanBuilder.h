@@ -59,12 +59,26 @@ struct GeneratedKernel {
   mlir::func::FuncOp body;
 };
 
+/// The functions that become sections: a step's two, @predict, or all three. Null where there is none.
+struct PlanFunctions {
+  mlir::func::FuncOp micro, update, predict;
+
+  llvm::SmallVector<mlir::func::FuncOp, 3> all() const {
+    llvm::SmallVector<mlir::func::FuncOp, 3> functions;
+    for (mlir::func::FuncOp function : {micro, update, predict})
+      if (function)
+        functions.push_back(function);
+    return functions;
+  }
+};
+
 class PlanBuilder {
 public:
   explicit PlanBuilder(mlir::ModuleOp module);
 
-  /// Makes the states of the arguments and results of both functions.
-  mlir::LogicalResult collectStates(mlir::func::FuncOp micro, mlir::func::FuncOp update);
+  /// Makes the states of the arguments and results of all functions. An output is a state only in that a role says
+  /// where it lies: its storage is @predict's alone.
+  mlir::LogicalResult collectStates(const PlanFunctions &functions);
 
   mlir::ModuleOp getModule() const { return module; }
   int64_t getWorldSize() const { return worldSize; }
@@ -94,14 +108,14 @@ public:
   /// A record of what the executor reads after the step.
   void addStepResult(llvm::StringRef kind, mlir::Type element, const Place &place, mlir::Location loc);
 
-  /// Emits arena, buffers, inputs, states, step scalars and results at the start of the module.
-  mlir::LogicalResult emitRecords(mlir::func::FuncOp micro, mlir::func::FuncOp update);
+  /// Emits arena, buffers, inputs, outputs, states, step scalars and results at the start of the module.
+  mlir::LogicalResult emitRecords(const PlanFunctions &functions);
 
 private:
   mlir::LogicalResult addState(mlir::func::FuncOp function, nn::RoleAttr role, mlir::Type type,
                                mlir::DictionaryAttr attrs, mlir::Location loc);
-  mlir::LogicalResult emitInput(mlir::OpBuilder &builder, mlir::func::FuncOp micro, unsigned index,
-                                const State &state);
+  void emitInputs(mlir::OpBuilder &builder, const PlanFunctions &functions);
+  void emitOutputs(mlir::OpBuilder &builder, mlir::func::FuncOp predict);
   mlir::LogicalResult emitStepScalar(mlir::OpBuilder &builder, mlir::func::FuncOp update, unsigned index,
                                      const State &state);
 

@@ -177,7 +177,10 @@ void SectionCommands::emitReturn(func::ReturnOp end) {
     std::string state = nn::stringifyRoleKind(role.getKind()).str();
     if (!role.getName().empty())
       state += " '" + role.getName().str() + "'";
-    pending.push_back({source, target, "the new " + state + " cannot be computed in its state"});
+    std::string reason = role.getKind() == nn::RoleKind::Output
+                             ? state + " cannot be computed in its own buffer"
+                             : "the new " + state + " cannot be computed in its state";
+    pending.push_back({source, target, reason});
   }
   // A state that another copy overwrites is saved first.
   for (Pending &one : pending) {

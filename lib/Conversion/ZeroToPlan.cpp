@@ -44,9 +44,12 @@ public:
 private:
   LogicalResult convert() {
     ModuleOp module = getOperation();
-    auto micro = module.lookupSymbol<func::FuncOp>("micro"),
-         update = module.lookupSymbol<func::FuncOp>("update");
-    if (!micro || !update)
+    PlanFunctions functions;
+    functions.micro = module.lookupSymbol<func::FuncOp>("micro");
+    functions.update = module.lookupSymbol<func::FuncOp>("update");
+    functions.predict = module.lookupSymbol<func::FuncOp>("predict");
+    func::FuncOp micro = functions.micro, update = functions.update, predict = functions.predict;
+    if ((!micro || !update) && (micro || update || !predict))
       return module.emitError() << "module has no function @" << (micro ? "update" : "micro")
                                 << "; zero-to-plan takes a module of phase schedule";
     PlanBuilder plan(module);
@@ -57,26 +60,29 @@ private:
                                   << bucket.getElement() << ", but gradients are summed over the " << plan.getWorldSize()
                                   << " ranks in f32 only";
       }
-    if (failed(plan.collectStates(micro, update)))
+    if (failed(plan.collectStates(functions)))
       return failure();
+    if ((micro && (failed(lowerMicro(plan, micro)) || failed(lower(plan, update, SectionKind::Single, "update")))) ||
+        (predict && failed(lower(plan, predict, SectionKind::Single, "predict"))) ||
+        failed(plan.emitRecords(functions)))
+      return failure();
+    for (func::FuncOp function : functions.all())
+      function.erase();
+    module->setAttr("zero.phase", StringAttr::get(module.getContext(), "plan"));
+    return success();
+  }
+
+  LogicalResult lowerMicro(PlanBuilder &plan, func::FuncOp micro) {
     bool accumulates = llvm::any_of(llvm::seq(micro.getNumArguments()), [&](unsigned index) {
       auto role = micro.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
       return role.getKind() == RoleKind::Gradient || role.getKind() == RoleKind::LossSum ||
              role.getKind() == RoleKind::LabelCount;
     });
-    if (accumulates) {
-      if (failed(lower(plan, micro, SectionKind::First, "micro_first")) ||
-          failed(lower(plan, micro, SectionKind::Next, "micro_next")))
-        return failure();
-    } else if (failed(lower(plan, micro, SectionKind::Single, "micro_first"))) {
+    if (!accumulates)
+      return lower(plan, micro, SectionKind::Single, "micro_first");
+    if (failed(lower(plan, micro, SectionKind::First, "micro_first")))
       return failure();
-    }
-    if (failed(lower(plan, update, SectionKind::Single, "update")) || failed(plan.emitRecords(micro, update)))
-      return failure();
-    micro.erase();
-    update.erase();
-    module->setAttr("zero.phase", StringAttr::get(module.getContext(), "plan"));
-    return success();
+    return lower(plan, micro, SectionKind::Next, "micro_next");
   }
 
   LogicalResult lower(PlanBuilder &plan, func::FuncOp function, SectionKind kind, StringRef name) {

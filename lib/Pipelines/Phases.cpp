@@ -79,8 +79,7 @@ public:
         continue;
       if (phase > request.stopAfter)
         break;
-      setExitCode(phase <= Phase::Backward ? 3 : 1);
-      if (failed(run(phase, [&](OpPassManager &passes) { buildPhase(phase, *config, passes); })) || failed(dump(phase)))
+      if (failed(runWhole(phase, *config)) || failed(dump(phase)))
         return signalPassFailure();
     }
     if (!request.outputFolder.empty() && failed(rebaseExternalData(module, request.outputFolder)))
@@ -91,6 +90,17 @@ private:
   void setExitCode(int code) {
     if (request.failureExitCode)
       *request.failureExitCode = code;
+  }
+
+  /// Until phase backward what fails is the model or the configuration; later, an op that the target has no kernel for.
+  LogicalResult runWhole(Phase phase, const TrainingConfig &config) {
+    setExitCode(phase <= Phase::Backward || phase == Phase::Plan ? 3 : 1);
+    if (phase != Phase::Plan)
+      return run(phase, [&](OpPassManager &passes) { buildPhase(phase, config, passes); });
+    if (failed(run(phase, buildPlanConversion)))
+      return failure();
+    setExitCode(1);
+    return run(phase, buildPlanLayout);
   }
 
   LogicalResult run(Phase phase, llvm::function_ref<void(OpPassManager &)> build) {

@@ -102,13 +102,19 @@ void buildScheduleEnd(const TrainingConfig &config, OpPassManager &passes) {
   passes.addPass(createZeroVerifySchedule(verify));
 }
 
-/// --compile-to=plan: commands, bytes, events.
-static void buildPlanPhase(const TrainingConfig &, OpPassManager &passes) {
-  passes.addPass(createZeroToPlan());
+void buildPlanConversion(OpPassManager &passes) { passes.addPass(createZeroToPlan()); }
+
+void buildPlanLayout(OpPassManager &passes) {
   // Offsets before events: which accesses conflict is known only when bytes have been given out.
   passes.addPass(createPlanAssignOffsets());
   passes.addPass(createPlanInsertEvents());
   passes.addPass(createPlanVerify());
+}
+
+/// --compile-to=plan: commands, bytes, events.
+static void buildPlanPhase(OpPassManager &passes) {
+  buildPlanConversion(passes);
+  buildPlanLayout(passes);
 }
 
 void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes) {
@@ -117,7 +123,7 @@ void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes
   case Phase::Backward: return buildBackwardPhase(config, passes);
   case Phase::Partition: return buildPartitionPhase(config, passes);
   case Phase::Schedule: return buildSchedulePhase(config, passes);
-  case Phase::Plan: return buildPlanPhase(config, passes);
+  case Phase::Plan: return buildPlanPhase(passes);
   }
 }
 

@@ -2,6 +2,8 @@
 #include "zero/Pipelines/Pipelines.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "zero/Analysis/ConfigAttribute.h"
+#include "zero/Analysis/ForwardOnly.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -91,6 +93,15 @@ static LogicalResult checkAgainstRecorded(ModuleOp module, const PipelineRequest
 /// What zero-opt plans for where nothing says how many ranks there are; zero-compile asks instead.
 static constexpr int64_t kAssumedWorldSize = 8;
 
+/// Whether an input of @forward is as long as the micro-batch says.
+static bool hasBatch(ModuleOp module) {
+  auto forward = module.lookupSymbol<mlir::func::FuncOp>("forward");
+  return !forward || llvm::any_of(forward.getArgumentTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0);
+  });
+}
+
 FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &request) {
   FailureOr<std::optional<TrainingConfig>> recorded = readRecorded(module);
   if (failed(recorded))
@@ -102,6 +113,8 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   }
 
   TrainingConfig config = request.config;
+  // What is for training alone has no say where nothing is trained: no need to speak of it.
+  const bool trains = !isForwardOnly(module);
   auto report = [&](llvm::Error error) -> LogicalResult {
     if (!error)
       return success();
@@ -112,7 +125,7 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   };
   if (request.stage)
     config.stage = *request.stage;
-  else if (!config.isGiven("zero_optimization.stage"))
+  else if (!config.isGiven("zero_optimization.stage") && trains)
     assume("zero_optimization.stage " + Twine(config.stage));
 
   std::optional<int64_t> meshSize;
@@ -124,6 +137,8 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
     config.worldSize = *request.worldSize;
   } else if (meshSize) {
     config.worldSize = *meshSize;
+  } else if (!trains) {
+    config.worldSize = 1;
   } else {
     config.worldSize = kAssumedWorldSize;
     assume("a world size of " + Twine(config.worldSize));
@@ -135,8 +150,10 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
     return failure();
   if (failed(report(config.resolve())))
     return failure();
-  if (!microGiven && !batchGiven)
+  if (!microGiven && !batchGiven && (trains || hasBatch(module)))
     assume("train_micro_batch_size_per_gpu " + Twine(config.microBatch));
+  if (!trains)
+    return config;
   if (!accumulationGiven && !(batchGiven && microGiven))
     assume("gradient_accumulation_steps " + Twine(config.accumulationSteps));
   std::string rate;

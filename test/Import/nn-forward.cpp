@@ -1,8 +1,8 @@
 //===- nn-forward.cpp - Runs @forward by the reference interpreter --------===//
 //
 // A test tool: `nn-forward MODULE.mlir [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files
-// (row-major, little-endian), weights from where `nn.data` says, and prints the results of @forward, then
-// those of every op whose location is NODE, one tensor a line with all digits.
+// (row-major, little-endian), weights from where `nn.data` says, and prints the loss (of a module without one: the
+// outputs by their names), then the results of every op whose location is NODE, one tensor a line with all digits.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"
@@ -98,8 +98,16 @@ int main(int argc, char **argv) {
     return 1;
   // Nodes to print become results.
   Block &body = forward.getBody().front();
-  SmallVector<StringRef> names{"loss_sum", "label_count"};
-  SmallVector<Value> results(body.getTerminator()->getOperands());
+  SmallVector<StringRef> names;
+  SmallVector<Value> results;
+  for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    auto role = forward.getResultAttrOfType<zero::nn::RoleAttr>(index, zero::nn::kRoleAttrName);
+    bool isOutput = role.getKind() == zero::nn::RoleKind::Output;
+    if (isOutput && !names.empty() && names.front() == "loss_sum")
+      continue;
+    names.push_back(isOutput ? role.getName() : zero::nn::stringifyRoleKind(role.getKind()));
+    results.push_back(value);
+  }
   for (StringRef node : nodes)
     for (Operation &op : body)
       if (auto name = dyn_cast<NameLoc>(op.getLoc()); name && name.getName() == node)

@@ -1,4 +1,5 @@
 //===- zero-compile.cpp - model.onnx or model.mlir -> compiled.bin --------===//
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/MemoryReport.h"
 #include "zero/Codegen/Codegen.h"
 #include "zero/Import/Diagnostics.h"
@@ -115,7 +116,7 @@ int main(int argc, char **argv) {
   if (!module)
     return kBadInput;
   // Nothing here assumes a size: a plan for the wrong number of ranks would be found out only at launch.
-  if (!flags.pipeline.isWorldSizeGiven() && !(*module)->hasAttr(zero::kConfigAttrName))
+  if (!flags.pipeline.isWorldSizeGiven() && !(*module)->hasAttr(zero::kConfigAttrName) && !zero::isForwardOnly(*module))
     return fail(kUsage, "--world-size is required");
 
   int failureExitCode = kFailed;

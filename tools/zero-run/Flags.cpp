@@ -36,6 +36,12 @@ Status checkTogether(const CLI::App &app, const RunFlags &flags) {
   if (tokens && !length)
     return Status::badInput("--data-format=" + app.get_option("--data-format")->results().front() +
                             " needs --sequence-length");
+  if (flags.training.data.path.empty() && flags.training.predictPath.empty())
+    return Status::wrongUsage("--data is required");
+  if (!flags.training.metricsPath.empty() && !flags.training.trains())
+    return Status::badInput("--metrics is of training steps; give --steps or --epochs beside --predict");
+  if (flags.training.trains() && flags.training.data.path.empty())
+    return Status::wrongUsage("--data is required to train");
   if (flags.ranks && flags.comm != CommKind::Loopback)
     return Status::badInput("--ranks is for --comm=loopback; of an MPI job mpirun -n says the number of ranks");
   return {};
@@ -46,7 +52,7 @@ Status checkTogether(const CLI::App &app, const RunFlags &flags) {
 Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string &output) {
   RunFlags flags;
   TrainingOptions &training = flags.training;
-  CLI::App app("Trains a compiled program: mpirun -n 2 zero-run compiled.bin --data train.npz", "zero-run");
+  CLI::App app("Trains a compiled program, or predicts with it: mpirun -n 2 zero-run compiled.bin --data train.npz", "zero-run");
   app.set_version_flag("--version", "zero-run " ZERO_VERSION);
   app.set_help_flag("--help,-h", "Print this and exit");
   app.allow_extras();
@@ -58,13 +64,13 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
       ->type_name("FILE")->required();
-  app.add_option("--data", training.data.path, "What to train on: an .npz with one array per input, or a file of tokens")
-      ->type_name("FILE")->required();
+  app.add_option("--data", training.data.path, "What to train on or predict from: an .npz with one array per input, or a file of tokens")
+      ->type_name("FILE");
   app.add_option("--data-format", format, "npz (default), or a file of tokens: bytes, u16 (little-endian)")
       ->type_name("npz|bytes|u16")->check(CLI::IsMember(formats).description(""));
   app.add_option("--sequence-length", training.data.sequenceLength, "Tokens of a sample of a token file")
       ->type_name("T")->check(CLI::Range(uint64_t(1), kMost).description(""));
-  app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last)")
+  app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last; none with --predict alone)")
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--epochs", training.epochs, "Passes over the data (default: 1)")
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
@@ -75,6 +81,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("FILE.json");
   app.add_option("--export", training.exportPath, "Write the trained parameters by their ONNX names")
       ->type_name("FILE.safetensors");
+  app.add_option("--predict", training.predictPath,
+                 "Write the model's outputs for all samples of --data, by their ONNX names: of the weights as compiled, or with "
+                 "--steps or --epochs after training")
+      ->type_name("OUT.npz");
   app.add_option("--comm", comm,
                  "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
       ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));

@@ -46,8 +46,12 @@ public:
   std::optional<unsigned> findBuffer(mlir::FlatSymbolRefAttr name) const;
 
   /// Live ranges of every buffer that does not live for the whole run, one for each section that uses it:
-  /// from the first to the last access; what a collective touches lives until the program waits for it.
+  /// from the first to the last access; what a collective touches lives until the program waits for it, an output
+  /// to the end of section `predict`.
   std::vector<llvm::SmallVector<LiveRange, 1>> computeLiveRanges() const;
+
+  /// What is read after the section has run: the bytes of outputs, in no other section than `predict`.
+  llvm::ArrayRef<plan::OutputOp> getOutputs(unsigned section) const;
 
 private:
   void addAccess(PlanCommand &command, plan::SliceAttr slice, bool write);
@@ -56,6 +60,7 @@ private:
   llvm::SmallVector<plan::BufferOp> buffers;
   llvm::DenseMap<mlir::Attribute, unsigned> bufferNumbers;
   llvm::SmallVector<plan::SectionOp> sections;
+  llvm::SmallVector<plan::OutputOp> outputs;
   std::vector<std::vector<PlanCommand>> commands;
 };
 

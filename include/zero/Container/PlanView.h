@@ -39,6 +39,16 @@ inline std::string_view text(const flatbuffers::String *string) {
   return string ? std::string_view(string->data(), string->size()) : std::string_view();
 }
 
+/// The section of that name; null where the plan has none.
+inline const schema::Section *findSection(const schema::Plan &plan, std::string_view name) {
+  for (const schema::Section *section : records(plan.sections()))
+    if (text(section->name()) == name)
+      return section;
+  return nullptr;
+}
+/// Whether the plan trains; one without a loss has section predict alone.
+inline bool trains(const schema::Plan &plan) { return findSection(plan, "update") != nullptr; }
+
 inline uint64_t elementBytes(schema::ElementType type) {
   switch (type) {
   case schema::ElementType::f64:

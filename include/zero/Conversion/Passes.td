@@ -4,10 +4,11 @@
 include "mlir/Pass/PassBase.td"
 
 def ZeroToPlan : Pass<"zero-to-plan", "::mlir::ModuleOp"> {
-  let summary = "Turns the scheduled functions @micro and @update into sections of commands on buffers.";
+  let summary = "Turns the scheduled functions @micro, @update and @predict into sections of commands on buffers.";
   let description = [{
     `@micro` becomes section `micro_first` and, where it takes accumulators, `micro_next`; `@update` becomes
-    `update`. Values with a role are state buffers. A value that becomes part of another (a gradient of a
+    `update`, `@predict` becomes `predict`; a module has a step's two, or `@predict`, or all three. Values with a
+    role are state buffers, but outputs of `@predict`, whose buffers live to the end of that section. A value that becomes part of another (a gradient of a
     bucket, an operand of a concat, a new state) is computed where that is to lie; a `plan.copy` with its
     reason stands where a later read forbids it. Views cost nothing, slices and transposes that matmul and
     attention can read by strides neither. Groups become kernels, equal ones share one.

@@ -12,14 +12,14 @@
 
 namespace zero {
 
-/// What the model's training loss is.
+/// What the model's training loss is; `None`: the forward pass alone is compiled, no parameter is trained.
 struct LossSpec {
-  enum class Kind { CrossEntropy, MeanSquaredError, Output };
+  enum class Kind { CrossEntropy, MeanSquaredError, Output, None };
   Kind kind = Kind::CrossEntropy;
   /// The graph output that the loss reads; empty: the only float output.
   std::string output;
 
-  /// Parses `cross-entropy[:OUTPUT]`, `mse[:OUTPUT]` or `output[:NAME]`.
+  /// Parses `cross-entropy[:OUTPUT]`, `mse[:OUTPUT]`, `output[:NAME]` or `none`.
   static std::optional<LossSpec> parse(llvm::StringRef text);
 };
 
@@ -43,9 +43,10 @@ struct ImportOptions {
   std::string sideFile;
 };
 
-/// Reads the model and builds `@forward(inputs, labels, parameters, frozen) -> (loss_sum, count)`. The first
-/// dimension of every input stays symbolic unless the model fixes it. A mistake of the user's is a diagnostic
-/// that names the ONNX node; excluded, frozen and unused weights are remarks.
+/// Reads the model and builds `@forward(inputs, labels, parameters, frozen) -> (loss_sum, count, outputs)`;
+/// without a loss, outputs alone. The first dimension of every input stays symbolic unless the model fixes it.
+/// A mistake of the user's is a diagnostic that names the ONNX node; excluded, frozen and unused weights are
+/// remarks, and so are outputs that cannot be computed and that the loss does not need.
 mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportOptions &options,
                                              mlir::MLIRContext *context);
 

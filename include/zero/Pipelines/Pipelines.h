@@ -25,6 +25,9 @@ mlir::FailureOr<std::optional<Phase>> getCompletedPhase(mlir::ModuleOp module);
 
 /// Adds the passes of one phase. `config` is resolved.
 void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &passes);
+/// The passes of phase plan in two parts: what finds out that the target cannot compute an op, which is the model's fault, and the rest.
+void buildPlanConversion(mlir::OpPassManager &passes);
+void buildPlanLayout(mlir::OpPassManager &passes);
 /// Adds the last passes of phase schedule, through which a schedule that other passes or hands have changed is entered again.
 void buildScheduleEnd(const TrainingConfig &config, mlir::OpPassManager &passes);
 

@@ -2,7 +2,6 @@
 #ifndef ZERO_LIB_IMPORT_ONNX_GRAPH_H
 #define ZERO_LIB_IMPORT_ONNX_GRAPH_H
 
-#include "ConstantEvaluator.h"
 #include "Importer.h"
 #include "Weights.h"
 
@@ -57,37 +56,29 @@ public:
   /// As NodeContext::stored.
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name, bool isInitializer);
 
-  /// Imports the nodes of a branch or of one iteration, in the place of the node at work: its graph's inputs
-  /// stand for `inputs`. Gives the graph's outputs. Nodes are named with `scope` in front.
-  mlir::FailureOr<llvm::SmallVector<Binding>> importBody(const onnx::GraphProto &graph,
-                                                         llvm::ArrayRef<Binding> inputs, std::string scope);
-  ConstantEvaluator &constants() { return evaluator; }
-
 private:
-  /// What the outputs of a graph that are asked for depend on.
-  struct Needed {
-    llvm::StringSet<> values;
-    llvm::DenseSet<const onnx::NodeProto *> nodes;
-  };
-  /// Names that the main graph or a body defines, and what they stood for outside.
-  struct Scope {
-    llvm::StringSet<> defined;
-    std::vector<std::pair<std::string, std::optional<Binding>>> hidden;
-  };
-
+  bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }
   mlir::LogicalResult findLossOutput();
-  static Needed findNeeded(const onnx::GraphProto &graph, llvm::ArrayRef<std::string> roots);
-  mlir::LogicalResult checkOperators(const onnx::GraphProto &graph, const Needed &needed);
-  /// False if the graph at work defines the name already.
-  bool define(const std::string &name, Binding binding);
-  std::optional<reference::HostTensor> constantArgument(mlir::BlockArgument argument);
+  void findNeeded();
+  mlir::LogicalResult checkOperators();
+  std::optional<std::string> whyUnsupported(const onnx::NodeProto &node) const;
   mlir::LogicalResult addInputs();
   mlir::FailureOr<Tensor> addInput(const onnx::ValueInfoProto &input);
-  mlir::LogicalResult importNode(const onnx::NodeProto &node, const Needed &needed);
+  mlir::LogicalResult importNode(const onnx::NodeProto &node);
+  /// A node that only outputs need: where it cannot be imported, `missing` says why its values are not there.
+  void importOptionalNode(const onnx::NodeProto &node);
   mlir::FailureOr<const Binding *> lookUp(const std::string &name);
+  mlir::FailureOr<const Binding *> lookUpOutput(const std::string &name);
   mlir::LogicalResult addLoss();
   mlir::FailureOr<Tensor> addLabels(const Dims &shape, mlir::Type element);
   mlir::FailureOr<Tensor> addCrossEntropyLabels(Tensor &logits);
+  /// One result for each output of the graph (Outputs.cpp).
+  mlir::LogicalResult addOutputs();
+  mlir::LogicalResult addOutput(const std::string &name);
+  bool isBatch(const Dim &dim) const;
+  void addResult(mlir::Value value, nn::RoleKind role, llvm::StringRef name, bool batched);
+  /// The weights that the loss depends on.
+  llvm::DenseSet<mlir::Value> findTrainable();
   mlir::LogicalResult finish();
   mlir::BlockArgument addArgument(mlir::RankedTensorType type, nn::RoleKind role, llvm::StringRef name);
 
@@ -102,21 +93,20 @@ private:
   mlir::func::FuncOp function;
 
   std::string lossOutput;
-  Needed needed;
-  std::map<const onnx::GraphProto *, std::unique_ptr<Needed>> needs; // of bodies
-  Scope mainScope;
-  Scope *scopeAtWork = &mainScope;
-  int64_t importedNodes = 0;
-  ConstantEvaluator evaluator;
+  /// What the loss depends on (without a loss: what the outputs do), and what outputs need beyond it.
+  llvm::StringSet<> neededValues, optionalValues;
+  llvm::DenseSet<const onnx::NodeProto *> neededNodes, optionalNodes;
+  llvm::StringMap<std::string> missing; // values of optional nodes that could not be imported, with the reason
   std::map<std::string, const onnx::TensorProto *> initializers;
   std::map<std::string, Binding> bindings;
   llvm::StringMap<const onnx::ValueInfoProto *> inputs;
   std::vector<std::unique_ptr<Stored>> storedTensors;
-  std::map<const onnx::TensorProto *, Tensor> builtTensors; // of Constant nodes, which a body may hold
-  llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes;
+  llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes, resultAttributes;
+  llvm::SmallVector<mlir::Value> results;
   Dim batch;
   /// Sizes of symbols that the options give, and those that bound inputs say.
   llvm::StringMap<int64_t> boundDims;
+  std::optional<int64_t> fixedBatch; // of a trained model: the first dimension that its inputs fix
   llvm::StringSet<> usedDims, knownDims;
 };
 

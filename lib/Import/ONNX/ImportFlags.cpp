@@ -9,8 +9,9 @@ using namespace zero;
 namespace cl = llvm::cl;
 
 ImportFlags::ImportFlags(cl::OptionCategory &category)
-    : loss("loss", cl::value_desc("cross-entropy[:OUTPUT]|mse[:OUTPUT]|output[:NAME]"),
-           cl::desc("What training minimises; OUTPUT is the model's only float output unless named"),
+    : loss("loss", cl::value_desc("cross-entropy[:OUTPUT]|mse[:OUTPUT]|output[:NAME]|none"),
+           cl::desc("What training minimises; OUTPUT is the model's only float output unless named. none: the forward pass alone, "
+                    "to predict"),
            cl::cat(category)),
       labels("labels", cl::value_desc("NAME"), cl::desc("The labels' name in the data"), cl::cat(category)),
       train("train", cl::value_desc("REGEX"), cl::desc("Also train the weights whose whole name matches"),
@@ -44,13 +45,18 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const 
   };
   ImportOptions options;
   if (loss.getNumOccurrences() == 0)
-    return wrong("--loss is needed: cross-entropy[:OUTPUT], mse[:OUTPUT] or output[:NAME]");
+    return wrong("--loss is needed: cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME] or none");
   std::optional<LossSpec> spec = LossSpec::parse(loss);
   if (!spec)
-    return wrong("--loss=" + loss + " is none of cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME]");
+    return wrong("--loss=" + loss + " is not one of cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME], none");
   options.loss = *spec;
   options.labels = labels;
-  if (labels.empty() && spec->kind != LossSpec::Kind::Output)
+  if (spec->kind == LossSpec::Kind::None)
+    for (const cl::Option *flag : {static_cast<const cl::Option *>(&labels), static_cast<const cl::Option *>(&train),
+                                   static_cast<const cl::Option *>(&freeze)})
+      if (flag->getNumOccurrences())
+        return wrong("--" + flag->ArgStr + " is for training, --loss=none trains nothing");
+  if (labels.empty() && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
     return wrong("--loss=" + loss + " needs --labels=NAME");
   if (classAxis.getNumOccurrences()) {
     if (classAxis != 1)

@@ -1,8 +1,6 @@
 //===- Importer.cpp - From the parsed model to @forward -------------------===//
 #include "BoundInputs.h"
-#include "Functions.h"
 #include "Graph.h"
-#include "Subgraphs.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -21,7 +19,6 @@ Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<i
                    MLIRContext *context)
     : model(model), options(options), weights(model, options), rules(model, options), context(context),
       location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
-      evaluator([this](BlockArgument argument) { return constantArgument(argument); }),
       boundDims(std::move(dims)) {
   for (const auto &dim : options.dims)
     boundDims[dim.getKey()] = dim.getValue();
@@ -51,10 +48,10 @@ OwningOpRef<ModuleOp> Importer::run() {
         emitError(location) << "the model has two initializers '" << tensor.name() << "'";
     return nullptr;
   }
-  if (failed(rules.check(location)) || failed(findLossOutput()))
+  if (failed(rules.check(location)) || (hasLoss() && failed(findLossOutput())))
     return nullptr;
-  needed = findNeeded(model.graph(), {lossOutput});
-  if (failed(checkOperators(model.graph(), needed)))
+  findNeeded();
+  if (failed(checkOperators()))
     return nullptr;
 
   module = ModuleOp::create(location);
@@ -63,12 +60,15 @@ OwningOpRef<ModuleOp> Importer::run() {
   node.builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(addInputs()))
     return nullptr;
-  for (const onnx::NodeProto &proto : model.graph().node())
-    if (needed.nodes.contains(&proto) && failed(importNode(proto, needed)))
+  for (const onnx::NodeProto &proto : model.graph().node()) {
+    if (neededNodes.contains(&proto) && failed(importNode(proto)))
       return nullptr;
+    if (optionalNodes.contains(&proto))
+      importOptionalNode(proto);
+  }
   node.node = nullptr;
   node.location = location;
-  if (failed(addLoss()) || failed(finish()))
+  if ((hasLoss() && failed(addLoss())) || failed(addOutputs()) || failed(finish()))
     return nullptr;
   return std::move(module);
 }
@@ -100,54 +100,75 @@ LogicalResult Importer::findLossOutput() {
   return success();
 }
 
-/// What the roots depend on, backwards from them; the rest of the graph is not looked at.
-Importer::Needed Importer::findNeeded(const onnx::GraphProto &graph, ArrayRef<std::string> roots) {
-  Needed needed;
-  for (const std::string &root : roots)
-    needed.values.insert(root);
-  auto &nodes = graph.node();
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    auto isNeeded = [&](const std::string &name) { return !name.empty() && needed.values.contains(name); };
-    if (llvm::none_of(it->output(), isNeeded))
-      continue;
-    needed.nodes.insert(&*it);
-    forEachRead(*it, [&](const std::string &name) { needed.values.insert(name); });
+/// What the loss and the outputs depend on, backwards; the rest of the graph is not looked at.
+void Importer::findNeeded() {
+  auto &nodes = model.graph().node();
+  auto collect = [&](llvm::StringSet<> &values, llvm::DenseSet<const onnx::NodeProto *> &needed) {
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      auto isNeeded = [&](const std::string &name) { return !name.empty() && values.contains(name); };
+      if (neededNodes.contains(&*it) || llvm::none_of(it->output(), isNeeded))
+        continue;
+      needed.insert(&*it);
+      for (const std::string &name : it->input())
+        values.insert(name);
+    }
+  };
+  if (hasLoss()) {
+    neededValues.insert(lossOutput);
+    collect(neededValues, neededNodes);
   }
-  return needed;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    (hasLoss() ? optionalValues : neededValues).insert(output.name());
+  if (hasLoss())
+    collect(optionalValues, optionalNodes);
+  else
+    collect(neededValues, neededNodes);
+}
+
+/// Why the node's operator cannot be imported, in the words of a message: "(opset 3) is supported from .."; none if it can.
+std::optional<std::string> Importer::whyUnsupported(const onnx::NodeProto &proto) const {
+  StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
+  int64_t version = model.opset();
+  for (const onnx::OperatorSetIdProto &opset : model.proto().opset_import())
+    if (!domain.empty() && opset.domain() == proto.domain())
+      version = opset.version();
+  const OperatorRow *row = findOperator(domain, proto.op_type());
+  bool isFunction = llvm::any_of(model.proto().functions(), [&](const onnx::FunctionProto &function) {
+    return function.name() == proto.op_type() && function.domain() == proto.domain();
+  });
+  if (row && !isFunction && version >= row->first && version <= row->last)
+    return std::nullopt;
+  std::string text = "(opset " + std::to_string(version) + ") is ";
+  if (row && !isFunction)
+    return text + "supported from opset " + std::to_string(row->first) + " to " + std::to_string(row->last);
+  return text + "not supported";
+}
+
+/// The operator's name as messages spell it.
+static std::string spellOperator(const onnx::NodeProto &proto) {
+  bool isDefault = proto.domain().empty() || proto.domain() == "ai.onnx";
+  return (isDefault ? "" : proto.domain() + ".") + proto.op_type();
 }
 
 /// Refuses every operator that is not supported, all at once.
-LogicalResult Importer::checkOperators(const onnx::GraphProto &graph, const Needed &needed) {
+LogicalResult Importer::checkOperators() {
   struct Refusal {
     SmallVector<std::string> nodes;
-    const OperatorRow *row;
-    int64_t version;
+    std::string reason;
   };
   llvm::MapVector<StringRef, Refusal, std::map<StringRef, unsigned>> refusals;
   std::map<std::string, std::string> names; // keeps the keys alive
-  auto check = [&](const onnx::NodeProto &proto) {
-    StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
-    int64_t version = model.opset(proto);
-    for (const onnx::OperatorSetIdProto &opset : model.proto().opset_import())
-      if (!domain.empty() && opset.domain() == proto.domain())
-        version = opset.version();
-    const OperatorRow *row = findOperator(domain, proto.op_type());
-    if (row && version >= row->first && version <= row->last)
-      return;
-    std::string full = (domain.empty() ? "" : domain.str() + ".") + proto.op_type();
+  for (const onnx::NodeProto &proto : model.graph().node()) {
+    if (!neededNodes.contains(&proto))
+      continue;
+    std::optional<std::string> reason = whyUnsupported(proto);
+    if (!reason)
+      continue;
+    std::string full = spellOperator(proto);
     auto key = names.try_emplace(full, full).first;
     Refusal &refusal = refusals[key->second];
-    refusal.row = row;
-    refusal.version = version;
-    refusal.nodes.push_back("'" + node.scope + nodeName(proto) + "'");
-  };
-  for (const onnx::NodeProto &proto : graph.node()) {
-    if (!needed.nodes.contains(&proto))
-      continue;
-    check(proto);
-    // Of two branches one is imported, and checked then; the body of a loop is imported in any case.
-    if (proto.op_type() != "If")
-      forEachSubgraph(proto, [&](const onnx::GraphProto &inner) { forEachNode(inner, check); });
+    refusal.reason = *reason;
+    refusal.nodes.push_back("'" + proto.name() + "'");
   }
   if (refusals.empty())
     return success();
@@ -156,11 +177,7 @@ LogicalResult Importer::checkOperators(const onnx::GraphProto &graph, const Need
                                                       << " that cannot be imported";
   for (auto &[name, refusal] : refusals) {
     Diagnostic &note = diagnostic.attachNote();
-    note << "operator '" << name << "' (opset " << refusal.version << ") ";
-    if (refusal.row)
-      note << "is supported from opset " << refusal.row->first << " to " << refusal.row->last;
-    else
-      note << "is not supported";
+    note << "operator '" << name << "' " << refusal.reason;
     constexpr size_t kListed = 8;
     note << ", used by " << refusal.nodes.size() << (refusal.nodes.size() == 1 ? " node: " : " nodes: ")
          << llvm::join(ArrayRef(refusal.nodes).take_front(kListed), ", ");
@@ -192,10 +209,12 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
       knownDims.insert(dim.dim_param());
     auto bound = isNamed ? boundDims.find(dim.dim_param()) : boundDims.end();
     if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0))
+      if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0 && hasLoss()))
         return emitError(node.location)
                << "dimension " << index << " of input '" << input.name() << "' is " << dim.dim_value();
       tensor.shape.push_back(Dim(dim.dim_value()));
+      if (index == 0 && hasLoss())
+        fixedBatch = dim.dim_value();
     } else if (bound != boundDims.end()) {
       usedDims.insert(bound->getKey());
       tensor.shape.push_back(Dim(bound->getValue()));
@@ -210,7 +229,7 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
              << "dimension " << index << " of input '" << input.name() << "' has neither a size nor a name";
     }
   }
-  if (tensor.shape.empty())
+  if (tensor.shape.empty() && hasLoss())
     return emitError(node.location) << "input '" << input.name()
                                     << "' is a scalar: it has no first dimension to be the batch";
   nn::RoleKind role = input.name() == options.labels ? nn::RoleKind::Label : nn::RoleKind::Input;
@@ -225,8 +244,7 @@ LogicalResult Importer::addInputs() {
     FailureOr<Tensor> tensor = addInput(input);
     if (failed(tensor))
       return failure();
-    if (!define(input.name(), Binding{{*tensor}}))
-      return emitError(location) << "the model has two inputs '" << input.name() << "'";
+    bindings[input.name()].tensors.push_back(*tensor);
   }
   node.location = location;
   for (auto &dim : options.dims)
@@ -245,14 +263,7 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
     return &found->second;
   auto initializer = initializers.find(name);
   if (initializer == initializers.end()) {
-    InFlightDiagnostic diagnostic = node.error();
-    diagnostic << "reads '" << name << "', which nothing before it defines";
-    for (const onnx::NodeProto &proto : model.graph().node())
-      if (llvm::is_contained(proto.output(), name)) {
-        diagnostic << "; node '" << nodeName(proto)
-                   << "' behind it does: the nodes are not in order, or go in a circle";
-        break;
-      }
+    node.error() << "reads '" << name << "', which nothing before it defines";
     return failure();
   }
   Location before = std::exchange(node.location, NameLoc::get(StringAttr::get(context, name)));
@@ -266,8 +277,6 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
 }
 
 FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, bool isInitializer) {
-  if (auto built = builtTensors.find(&tensor); built != builtTensors.end())
-    return built->second; // another iteration's
   FailureOr<Type> element = node.elementType(tensor.data_type());
   if (failed(element))
     return failure();
@@ -280,7 +289,9 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
   entry->isInitializer = isInitializer;
   entry->type = RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), *element);
   bool isFloat = isa<FloatType>(*element);
-  if (isFloat)
+  if (!hasLoss())
+    entry->whyNotTrained = "there is no loss";
+  else if (isFloat)
     entry->whyNotTrained = isInitializer ? rules.whyNotTrained(tensor) : "it is a constant of a node";
   else
     entry->whyNotTrained = "it holds integers";
@@ -292,16 +303,12 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
     if (failed(elements))
       return failure();
     result = node.constant(*elements);
-    if (!isInitializer)
-      builtTensors[&tensor] = result;
   } else {
     entry->argument =
         addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
     for (int64_t dim : tensor.dims())
       result.shape.push_back(Dim(dim));
     result.value = entry->argument;
-    if (!isInitializer)
-      builtTensors[&tensor] = result;
   }
   storedTensors.push_back(std::move(entry));
   return result;
@@ -311,43 +318,10 @@ FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef
   return importer->stored(tensor, name, /*isInitializer=*/false);
 }
 
-const reference::HostTensor *NodeContext::known(const Tensor &tensor) {
-  return importer->constants().elements(tensor.value);
-}
-
-std::string NodeContext::dependence(const Tensor &tensor) {
-  Value obstacle = importer->constants().obstacle(tensor.value);
-  if (!obstacle)
-    return "a value that is too large to be computed while importing";
-  std::string name;
-  if (auto location = dyn_cast<NameLoc>(obstacle.getLoc()))
-    name = location.getName().str();
-  return (isa<BlockArgument>(obstacle) ? "'" : "node '") + name + "'";
-}
-
-/// The elements of a weight that is not trained.
-std::optional<reference::HostTensor> Importer::constantArgument(BlockArgument argument) {
-  for (auto &entry : storedTensors) {
-    if (entry->argument != argument || entry->whyNotTrained.empty())
-      continue;
-    FailureOr<DenseElementsAttr> elements =
-        weights.inlined(*entry->tensor, entry->type, argument.getLoc());
-    if (failed(elements))
-      return std::nullopt;
-    FailureOr<reference::HostTensor> tensor = reference::HostTensor::fromAttribute(*elements);
-    return failed(tensor) ? std::nullopt : std::optional(std::move(*tensor));
-  }
-  return std::nullopt;
-}
-
-LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &needed) {
+LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
   node.node = &proto;
-  node.opset = model.opset(proto);
-  node.location = NameLoc::get(StringAttr::get(context, node.name()));
-  constexpr int64_t kMaxNodes = 1 << 18;
-  if (++importedNodes > kMaxNodes)
-    return node.error() << "is number " << importedNodes << " of the nodes after loops are unrolled; at most "
-                        << kMaxNodes << " are imported";
+  node.location =
+      NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
   node.inputs.clear();
   for (const std::string &name : proto.input()) {
     const Binding *binding = nullptr;
@@ -366,21 +340,63 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &n
   for (auto [name, result] : llvm::zip_equal(proto.output(), node.results)) {
     if (name.empty())
       continue;
-    if (result.tensors.empty() && !result.isSequence && !result.isNone) {
-      if (needed.values.contains(name)) {
+    if (result.tensors.empty() && !result.isSequence) {
+      bool isOptional = !neededValues.contains(name);
+      if (!isOptional || optionalNodes.contains(&proto)) {
         node.error() << "output '" << name << "' is not supported";
         return failure();
       }
+      missing[name] = "node '" + proto.name() + "' (" + proto.op_type() + "): output '" + name + "' is not supported";
       continue;
     }
-    if ((scopeAtWork == &mainScope && initializers.count(name)) || !define(name, std::move(result)))
-      return node.error() << "defines '" << name << "' again";
+    if (!bindings.try_emplace(name, std::move(result)).second) {
+      node.error() << "defines '" << name << "' again";
+      return failure();
+    }
   }
   return success();
 }
 
-/// Drops what the loss does not reach, orders the arguments and says what became of each weight.
+llvm::DenseSet<Value> Importer::findTrainable() {
+  llvm::DenseSet<Value> reached;
+  if (!hasLoss())
+    return reached;
+  SmallVector<Value> work{results.front()};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!reached.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(work, op->getOperands());
+  }
+  return reached;
+}
+
+void Importer::importOptionalNode(const onnx::NodeProto &proto) {
+  std::string reason;
+  for (const std::string &name : proto.input())
+    if (auto found = missing.find(name); found != missing.end() && reason.empty())
+      reason = found->second;
+  if (std::optional<std::string> why = whyUnsupported(proto); why && reason.empty())
+    reason = "node '" + proto.name() + "': operator '" + spellOperator(proto) + "' " + *why;
+  if (reason.empty()) {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+        return failure();
+      if (reason.empty())
+        reason = diagnostic.str();
+      return success();
+    });
+    if (succeeded(importNode(proto)))
+      return;
+  }
+  for (const std::string &name : proto.output())
+    missing[name] = reason;
+}
+
+/// Drops what nothing reaches, orders the arguments and says what became of each weight.
 LogicalResult Importer::finish() {
+  func::ReturnOp::create(node.builder, node.location, results);
   Block &body = function.getBody().front();
   // Backwards, so that a chain of unused ops goes in one walk.
   for (Operation *op = body.getTerminator()->getPrevNode(); op;) {
@@ -390,11 +406,12 @@ LogicalResult Importer::finish() {
     op = before;
   }
 
+  llvm::DenseSet<Value> trainable = findTrainable();
   SmallVector<Stored *> parameters;
   std::map<std::string, Stored *> byName;
   for (auto &entry : storedTensors) {
     byName[entry->name] = entry.get();
-    if (entry->argument && entry->argument.use_empty() && entry->whyNotTrained.empty())
+    if (entry->argument && !trainable.contains(entry->argument) && entry->whyNotTrained.empty())
       entry->whyNotTrained = "the loss does not depend on it";
     else if (entry->whyNotTrained.empty())
       parameters.push_back(entry.get());
@@ -404,7 +421,7 @@ LogicalResult Importer::finish() {
     FailureOr<Type> element = node.elementType(tensor.data_type());
     if (failed(element))
       return failure();
-    if (!isa<FloatType>(*element) || model.isAdded(tensor))
+    if (!isa<FloatType>(*element) || model.isAdded(tensor) || !hasLoss())
       continue;
     std::string reason =
         found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained;
@@ -412,7 +429,7 @@ LogicalResult Importer::finish() {
       emitRemark(NameLoc::get(StringAttr::get(context, tensor.name())))
           << "weight '" << tensor.name() << "' is not trained: " << reason;
   }
-  if (parameters.empty())
+  if (parameters.empty() && hasLoss())
     return emitError(location) << "the model has no parameter to train";
   warnOfMergedWeights(model, weights, parameters, location);
 
@@ -460,9 +477,7 @@ LogicalResult Importer::finish() {
   function.setFunctionType(
       node.builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(attributes);
-  nn::RoleKind roles[] = {nn::RoleKind::LossSum, nn::RoleKind::LabelCount};
-  for (auto [index, role] : llvm::enumerate(roles))
-    function.setResultAttr(index, nn::kRoleAttrName, nn::RoleAttr::get(context, role, ""));
+  function.setAllResultAttrs(resultAttributes);
   if (failed(verify(*module)))
     return failure();
   return weights.writeSideFile(location);
@@ -475,8 +490,7 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   if (!model)
     return nullptr;
   llvm::StringMap<int64_t> dims;
-  if (failed(bindInputs(*model, options, dims, location)) || failed(inlineFunctions(*model, location)))
+  if (failed(bindInputs(*model, options, dims, location)))
     return nullptr;
-  hoistInitializers(*model);
   return Importer(*model, options, std::move(dims), context).run();
 }

@@ -16,6 +16,8 @@ std::optional<LossSpec> LossSpec::parse(StringRef text) {
     spec.kind = Kind::MeanSquaredError;
   else if (kind == "output")
     spec.kind = Kind::Output;
+  else if (text == "none")
+    spec.kind = Kind::None;
   else
     return std::nullopt;
   spec.output = output.str();
@@ -81,14 +83,9 @@ FailureOr<Tensor> Importer::addCrossEntropyLabels(Tensor &logits) {
 }
 
 LogicalResult Importer::addLoss() {
-  onnx::NodeProto outputNode; // a graph output is looked up as an input of this
-  outputNode.set_name(lossOutput);
-  outputNode.set_op_type("output");
-  node.node = &outputNode;
-  FailureOr<const Binding *> binding = lookUp(lossOutput);
+  FailureOr<const Binding *> binding = lookUpOutput(lossOutput);
   if (failed(binding))
     return failure();
-  node.node = nullptr;
   if ((*binding)->isSequence)
     return emitError(location) << "output '" << lossOutput << "' is a sequence and cannot be a loss";
   Tensor prediction = (*binding)->tensors.front();
@@ -136,7 +133,10 @@ LogicalResult Importer::addLoss() {
              << " names no input of the model, and a loss that the model computes has no other labels";
     loss = nn::OutputLossOp::create(builder, node.location, TypeRange{sumType, countType}, prediction.value);
     break;
+  case LossSpec::Kind::None:
+    llvm_unreachable("a model without a loss does not come here");
   }
-  func::ReturnOp::create(builder, node.location, loss->getResults().take_front(2));
+  addResult(loss->getResult(0), nn::RoleKind::LossSum, "", /*batched=*/false);
+  addResult(loss->getResult(1), nn::RoleKind::LabelCount, "", /*batched=*/false);
   return success();
 }

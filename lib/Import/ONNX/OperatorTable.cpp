@@ -9,19 +9,9 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
   static const llvm::StringMap<const OperatorRow *> table = [] {
     llvm::StringMap<const OperatorRow *> rows;
     for (llvm::ArrayRef<OperatorRow> family :
-         {
-             elementwiseOperators(),
-             constantOperators(),
-             shapeOperators(),
-             indexingOperators(),
-             reductionOperators(),
-             contractionOperators(),
-             normalizationOperators(),
-             sequenceOperators(),
-             recurrentOperators(),
-             optionalOperators(),
-             controlFlowOperators(),
-         })
+         {elementwiseOperators(), constantOperators(), shapeOperators(), indexingOperators(),
+          reductionOperators(), contractionOperators(), normalizationOperators(), sequenceOperators(),
+          recurrentOperators()})
       for (const OperatorRow &row : family)
         rows[row.name] = &row;
     return rows;

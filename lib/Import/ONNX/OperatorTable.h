@@ -16,8 +16,6 @@ llvm::ArrayRef<OperatorRow> contractionOperators();
 llvm::ArrayRef<OperatorRow> normalizationOperators();
 llvm::ArrayRef<OperatorRow> sequenceOperators();
 llvm::ArrayRef<OperatorRow> recurrentOperators();
-llvm::ArrayRef<OperatorRow> optionalOperators();
-llvm::ArrayRef<OperatorRow> controlFlowOperators();
 
 } // namespace zero::onnx_import
 

@@ -22,10 +22,20 @@ public:
     return std::unique_ptr<DataSet>(std::move(data));
   }
 
-  uint64_t samples() const override { return (tokens - 1) / length; }
+  uint64_t samples() const override { return (tokens - labelsAhead) / length; }
 
   void read(size_t input, uint64_t epoch, uint64_t first, uint64_t number, void *target) const override {
     Permutation order(samples(), seed, epoch);
+    copy(input, first, number, target, [&](uint64_t place) { return order(place); });
+  }
+
+  void readInOrder(size_t input, uint64_t first, uint64_t number, void *target) const override {
+    copy(input, first, number, target, [](uint64_t place) { return place; });
+  }
+
+private:
+  template <typename Order>
+  void copy(size_t input, uint64_t first, uint64_t number, void *target, Order order) const {
     for (uint64_t i = 0; i < number; ++i) {
       uint64_t begin = order(first + i) * length + (isLabel[input] ? 1 : 0);
       char *row = static_cast<char *>(target) + i * length * (wide[input] ? 8 : 4);
@@ -38,7 +48,6 @@ public:
     }
   }
 
-private:
   template <typename T> static void store(char *row, uint64_t t, uint16_t token) {
     T value = token;
     std::memcpy(row + t * sizeof(T), &value, sizeof(T));
@@ -55,8 +64,10 @@ private:
     if (file->bytes().size() % tokenBytes != 0)
       return Status::badInput("has " + std::to_string(file->bytes().size()) + " bytes, not a multiple of 2");
     tokens = file->bytes().size() / tokenBytes;
-    if (tokens < length + 1)
-      return Status::badInput("has " + std::to_string(tokens) + " tokens, one sample needs " + std::to_string(length + 1));
+    labelsAhead = trains(plan) ? 1 : 0;
+    if (tokens < length + labelsAhead)
+      return Status::badInput("has " + std::to_string(tokens) + " tokens, one sample needs " +
+                              std::to_string(length + labelsAhead));
 
     unsigned labels = 0, others = 0;
     for (const schema::Input *input : records(plan.inputs())) {
@@ -66,6 +77,8 @@ private:
         return Status::badInput("holds tokens, but the type of " + name + " is " +
                                 schema::EnumNameElementType(input->element()));
       auto shape = records(input->shape());
+      if (input->unbatched())
+        return Status::badInput("gives samples, " + name + " is the same for all of them");
       if (shape.size() != 2)
         return Status::badInput("gives samples of one dimension, " + name + " has " + std::to_string(shape.size() - 1));
       if (shape[1] != static_cast<int64_t>(length))
@@ -75,8 +88,9 @@ private:
       wide.push_back(input->element() == schema::ElementType::i64);
       ZERO_RETURN_IF_ERROR(checkTokens(*input, name));
     }
-    if (labels != 1 || others != 1)
-      return Status::badInput("gives one input and its labels, the model takes " + std::to_string(others) +
+    if (labels != labelsAhead || others != 1)
+      return Status::badInput((labelsAhead ? "gives one input and its labels" : "gives one input") +
+                              std::string(", the model takes ") + std::to_string(others) +
                               " inputs and " + std::to_string(labels) + " labels");
     return {};
   }
@@ -93,7 +107,7 @@ private:
 
   std::unique_ptr<MappedFile> file;
   unsigned tokenBytes = 1;
-  uint64_t length = 0, tokens = 0, seed = 0;
+  uint64_t length = 0, tokens = 0, seed = 0, labelsAhead = 1;
   std::vector<bool> isLabel, wide;
 };
 

@@ -36,6 +36,7 @@ struct Executor::Impl {
   Status build();
   Status buildSection(const schema::Section &record, CommandFactory &factory, Section &section);
   Status runSection(Section &section);
+  Status runSection(std::string_view name);
 
   const Container &container;
   const schema::Plan &plan;
@@ -138,6 +139,13 @@ Status Executor::Impl::runSection(Section &section) {
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
 }
 
+Status Executor::Impl::runSection(std::string_view name) {
+  for (Section &section : sections)
+    if (section.name == name)
+      return runSection(section);
+  return Status::badInput("the plan has no section '" + std::string(name) + "'");
+}
+
 Executor::Executor(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Executor::~Executor() = default;
 
@@ -171,7 +179,12 @@ void *Executor::input(size_t index) const {
   return impl->memory.at(*records(impl->plan.inputs())[static_cast<uint32_t>(index)]->slice());
 }
 
-Status Executor::runMicroBatch(unsigned number) { return impl->runSection(impl->sections[number == 0 ? 0 : 1]); }
+Status Executor::runMicroBatch(unsigned number) { return impl->runSection(number == 0 ? "micro_first" : "micro_next"); }
+Status Executor::runPredict() { return impl->runSection("predict"); }
+
+const std::byte *Executor::output(size_t index) const {
+  return impl->memory.at(*records(impl->plan.outputs())[static_cast<uint32_t>(index)]->slice());
+}
 
 Status Executor::runUpdate(uint64_t step) {
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
@@ -181,7 +194,7 @@ Status Executor::runUpdate(uint64_t step) {
     float rounded = static_cast<float>(value);
     std::memcpy(impl->memory.at(*scalar->slice()), &rounded, sizeof rounded);
   }
-  return impl->runSection(impl->sections.back());
+  return impl->runSection("update");
 }
 
 StepResults Executor::results() const {

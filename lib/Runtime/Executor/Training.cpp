@@ -1,6 +1,7 @@
 //===- Training.cpp - Runs a compiled program over data -------------------===//
 #include "zero/Runtime/Executor/Training.h"
 #include "lib/Runtime/Executor/Export.h"
+#include "lib/Runtime/Executor/Predict.h"
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/Trace.h"
 #include "zero/Container/PlanView.h"
@@ -101,13 +102,18 @@ Expected<uint64_t> stepsPerPrint(const Container &container) {
   return std::max<uint64_t>(steps, 1);
 }
 
-void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const Executor &executor,
-                const TrainingOptions &options, unsigned ranks) {
+void printProgram(const Container &container, const Executor &executor, unsigned ranks) {
   const schema::Plan &plan = container.plan();
-  std::printf("%s: %s, ZeRO stage %u, %u %s, %llu bytes each, %s\n", container.path().c_str(),
-              std::string(text(plan.model())).c_str(), plan.zero_stage(), ranks, ranks == 1 ? "rank" : "ranks",
+  std::string how = trains(plan) ? "ZeRO stage " + std::to_string(plan.zero_stage()) : "forward pass only";
+  std::printf("%s: %s, %s, %u %s, %llu bytes each, %s\n", container.path().c_str(),
+              std::string(text(plan.model())).c_str(), how.c_str(), ranks, ranks == 1 ? "rank" : "ranks",
               static_cast<unsigned long long>(executor.deviceBytes()),
               executor.variant() == CpuVariant::X86_64_V4 ? "x86-64-v4" : "x86-64-v3");
+}
+
+void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const TrainingOptions &options,
+                unsigned ranks) {
+  const schema::Plan &plan = container.plan();
   uint64_t perStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * ranks;
   if (uint64_t rest = data.samples() - schedule.stepsPerEpoch * perStep)
     std::printf("note: the last %llu of %llu samples do not fill a step of %llu and are not used\n",
@@ -130,16 +136,40 @@ Expected<std::shared_ptr<const DataSet>> Training::openData(const schema::Plan &
   return data;
 }
 
+/// What the flags ask of the program, it must be able to do.
+Status Training::check(const Container &container) const {
+  const schema::Plan &plan = container.plan();
+  std::string program = "'" + container.path() + "'";
+  if (!trains(plan)) {
+    std::string asked = options.steps         ? "--steps"
+                        : options.epochs      ? "--epochs"
+                        : options.predictPath.empty() ? "--predict=OUT.npz is not given"
+                        : !options.exportPath.empty() ? "--export"
+                                                      : "";
+    if (!asked.empty())
+      return Status::badInput(program + " is compiled with --loss=none: it predicts and cannot train" +
+                              (asked.starts_with("--predict") ? ", and " + asked : "; " + asked + " is for training"));
+  }
+  if (options.predictPath.empty())
+    return {};
+  if (!findSection(plan, "predict"))
+    return Status::badInput(program + " has no section to predict with: it was compiled without outputs");
+  if (options.data.path.empty() && readsData(plan))
+    return Status::badInput("--predict needs --data: " + program + " reads inputs");
+  return {};
+}
+
 Status Training::run(Bootstrap &bootstrap) {
   auto opened = Container::open(options.program);
   ZERO_RETURN_IF_ERROR(bootstrap.agree(opened.status()));
   const Container &container = *opened;
   const schema::Plan &plan = container.plan();
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(check(container)));
   uint64_t samplesPerStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * plan.world_size();
 
   // What is written after the last step must not be found out to be unwritable only then.
   Status writable;
-  for (const std::string &path : {options.exportPath, options.tracePath})
+  for (const std::string &path : {options.exportPath, options.tracePath, options.predictPath})
     if (bootstrap.rank() == 0 && !path.empty() && writable.ok())
       writable = OutputFile::create(path).status();
   ZERO_RETURN_IF_ERROR(bootstrap.agree(writable));
@@ -153,16 +183,27 @@ Status Training::run(Bootstrap &bootstrap) {
   Schedule schedule = {};
   std::shared_ptr<const DataSet> samples;
   ZERO_RETURN_IF_ERROR(bootstrap.agree([&]() -> Status {
-    ZERO_ASSIGN_OR_RETURN(samples, openData(plan));
+    if (!options.data.path.empty()) {
+      ZERO_ASSIGN_OR_RETURN(samples, openData(plan));
+    }
+    if (!options.trains())
+      return {};
     ZERO_ASSIGN_OR_RETURN(schedule, planSteps(*samples, options.data, samplesPerStep, options.steps, options.epochs));
     return {};
   }()));
   if (bootstrap.rank() == 0)
-    printStart(container, *samples, schedule, *executor, options, bootstrap.size());
+    printProgram(container, *executor, bootstrap.size());
 
-  Run run(options, container, *samples, schedule, *executor, bootstrap);
-  ZERO_ASSIGN_OR_RETURN(run.stepsPerLine, stepsPerPrint(container));
-  Status status = run.train();
+  Status status;
+  if (options.trains()) {
+    if (bootstrap.rank() == 0)
+      printStart(container, *samples, schedule, options, bootstrap.size());
+    Run run(options, container, *samples, schedule, *executor, bootstrap);
+    ZERO_ASSIGN_OR_RETURN(run.stepsPerLine, stepsPerPrint(container));
+    status = run.train();
+  }
+  if (status.ok() && !options.predictPath.empty())
+    status = predict(options.predictPath, container, samples.get(), *executor, bootstrap);
   if (status.ok() && !options.exportPath.empty())
     status = exportParameters(options.exportPath, container, *executor, bootstrap);
   if (status.ok() && !options.tracePath.empty())

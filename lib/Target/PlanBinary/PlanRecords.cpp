@@ -5,6 +5,7 @@
 #include "lib/Container/plan_generated.h"
 #include "zero/Analysis/CommunicationReport.h"
 #include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/MemoryReport.h"
 #include "zero/Analysis/PlanMemory.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,7 +34,7 @@ public:
     plan.model = module.getName().value_or(describeLocation(module.getLoc())).str();
     plan.command = command.str();
     plan.world_size = weights.worldSize;
-    plan.accumulation_steps = getAccumulationSteps(module);
+    plan.accumulation_steps = isForwardOnly(module) ? 1 : getAccumulationSteps(module);
     plan.zero_stage = getConfigInteger(module, "zero_optimization.stage", 0);
     plan.rank_part_bytes = weights.rankPartBytes;
     addMemory();
@@ -179,6 +180,7 @@ private:
   }
 
   Status addRuntimeRecords() {
+    plan.micro_batch = 1;
     for (auto input : module.getOps<plan::InputOp>()) {
       auto type = cast<RankedTensorType>(input.getType());
       auto record = std::make_unique<schema::InputT>();
@@ -192,9 +194,21 @@ private:
         record->has_ignore_index = true;
         record->ignore_index = static_cast<int64_t>(*ignored);
       }
-      if (type.getRank() != 0)
+      record->predict = input.getPredict();
+      record->unbatched = input.getUnbatched();
+      if (!record->unbatched)
         plan.micro_batch = type.getDimSize(0);
       plan.inputs.push_back(std::move(record));
+    }
+    for (auto output : module.getOps<plan::OutputOp>()) {
+      auto type = cast<RankedTensorType>(output.getType());
+      auto record = std::make_unique<schema::OutputT>();
+      record->name = output.getName().str();
+      record->element = makeElement(type.getElementType());
+      record->shape.assign(type.getShape().begin(), type.getShape().end());
+      record->slice = std::make_unique<schema::Slice>(makeSlice(output.getSlice()));
+      record->batched = output.getBatched();
+      plan.outputs.push_back(std::move(record));
     }
     plan.micro_batch = getConfigInteger(module, "train_micro_batch_size_per_gpu", plan.micro_batch);
     size_t frozen = 0;

@@ -13,11 +13,13 @@
 //     %p, %m1, %v1 = nn.adam %w, %g, %m, %v scale %scale lr %lr correction %c1, %c2
 //     return %p, %m1, %v1, %loss, %norm
 //   }
+// A module with @predict alone trains nothing and stays as it is.
 // Test: test/Transforms/NN/append-optimizer.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
@@ -84,6 +86,8 @@ class NNAppendOptimizer : public impl::NNAppendOptimizerBase<NNAppendOptimizer> 
 public:
   using NNAppendOptimizerBase::NNAppendOptimizerBase;
   void runOnOperation() override {
+    if (isForwardOnly(getOperation()))
+      return;
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     MicroSignature signature;
     if (failed(checkOptions()) || failed(readMicro(micro, signature)))

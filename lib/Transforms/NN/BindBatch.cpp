@@ -11,11 +11,16 @@
 // Types are inferred op by op in order. A shape operand is evaluated when it is met: by then every type that
 // it depends on is static.
 //
+// In a function without a loss an input is batched only where its first dimension is symbolic; it gets
+// nn.batched, and other inputs keep their shapes. In one with a loss, an output whose shapes cannot be bound and
+// that the loss does not need is left out with a remark.
+//
 //===----------------------------------------------------------------------===//
 #include "ShapeInference.h"
 #include "zero/Reference/Interpreter.h"
 #include "zero/Transforms/NN/Passes.h"
 
+#include "dialects/NN/Batched.h"
 #include "dialects/NN/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -100,7 +105,16 @@ public:
   }
 
 private:
+  /// The result of that role; none where there is none.
+  static std::optional<unsigned> findResult(func::FuncOp function, RoleKind kind) {
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (auto role = function.getResultAttrOfType<RoleAttr>(index, kRoleAttrName); role && role.getKind() == kind)
+        return index;
+    return std::nullopt;
+  }
+
   LogicalResult bindArguments(func::FuncOp function) {
+    const bool predictsOnly = findResult(function, RoleKind::Output) && !findResult(function, RoleKind::LossSum);
     for (BlockArgument argument : function.getArguments()) {
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       auto role = function.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName);
@@ -108,7 +122,12 @@ private:
         continue;
       StringRef kind = stringifyRoleKind(role.getKind());
       SmallVector<int64_t> shape(type.getShape());
-      if (role.getKind() == RoleKind::Input || role.getKind() == RoleKind::Label) {
+      if (predictsOnly && role.getKind() == RoleKind::Input) {
+        if (!shape.empty() && ShapedType::isDynamic(shape.front())) {
+          shape.front() = microBatch;
+          function.setArgAttr(argument.getArgNumber(), kBatchedAttrName, UnitAttr::get(&getContext()));
+        }
+      } else if (role.getKind() == RoleKind::Input || role.getKind() == RoleKind::Label) {
         if (shape.empty())
           return emitError(argument.getLoc())
                  << kind << " '" << role.getName() << "' has no first dimension to be the batch";
@@ -133,20 +152,33 @@ private:
       return success();
     Block &body = function.getBody().front();
     ShapeEvaluator shapes;
+    llvm::DenseSet<Operation *> optional = findOptional(function);
+    DenseMap<Value, std::string> missing; // values that only outputs need and that cannot be had, with the reason
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
-      if (auto shapeOf = dyn_cast<ShapeOfOp>(op)) {
-        shapeOf.getResult().setType(RankedTensorType::get({shapeOf.getOperand().getType().getRank()},
-                                                          IntegerType::get(&getContext(), 64)));
-      } else if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && reshape.getShape()) {
-        if (failed(bindReshape(reshape, shapes)))
+      if (!optional.contains(&op)) {
+        if (failed(bindOp(&op, shapes)))
           return failure();
-      } else if (auto broadcast = dyn_cast<BroadcastToOp>(op)) {
-        if (failed(bindBroadcast(broadcast, shapes)))
-          return failure();
-      } else if (failed(inferResultTypes(&op))) {
-        return failure();
+        continue;
       }
+      std::string reason;
+      for (Value operand : op.getOperands())
+        if (auto found = missing.find(operand); found != missing.end() && reason.empty())
+          reason = found->second;
+      if (reason.empty()) {
+        ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return failure();
+          if (reason.empty())
+            reason = describeNode(diagnostic.getLocation()) + diagnostic.str();
+          return success();
+        });
+        if (succeeded(bindOp(&op, shapes)))
+          continue;
+      }
+      for (Value result : op.getResults())
+        missing[result] = reason;
     }
+    leaveOut(function, missing);
     // What shapes were computed from is unused now, or a constant.
     for (Operation *op = body.getTerminator()->getPrevNode(); op;) {
       Operation *before = op->getPrevNode();
@@ -164,6 +196,68 @@ private:
     function.setType(
         FunctionType::get(&getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
     return success();
+  }
+
+  LogicalResult bindOp(Operation *op, ShapeEvaluator &shapes) {
+    if (auto shapeOf = dyn_cast<ShapeOfOp>(op)) {
+      shapeOf.getResult().setType(
+          RankedTensorType::get({shapeOf.getOperand().getType().getRank()}, IntegerType::get(&getContext(), 64)));
+      return success();
+    }
+    if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && reshape.getShape())
+      return bindReshape(reshape, shapes);
+    if (auto broadcast = dyn_cast<BroadcastToOp>(op))
+      return bindBroadcast(broadcast, shapes);
+    return inferResultTypes(op);
+  }
+
+  static std::string describeNode(Location loc) {
+    auto name = dyn_cast<NameLoc>(loc);
+    return name ? "node '" + name.getName().str() + "': " : "";
+  }
+
+  /// The ops that the loss does not need, in a function with a loss and outputs.
+  static llvm::DenseSet<Operation *> findOptional(func::FuncOp function) {
+    llvm::DenseSet<Operation *> optional;
+    std::optional<unsigned> loss = findResult(function, RoleKind::LossSum);
+    if (!loss || !findResult(function, RoleKind::Output))
+      return optional;
+    Block &body = function.getBody().front();
+    for (Operation &op : body.without_terminator())
+      optional.insert(&op);
+    SmallVector<Operation *> work;
+    auto need = [&](Value value) {
+      if (Operation *op = value.getDefiningOp(); op && optional.erase(op))
+        work.push_back(op);
+    };
+    need(body.getTerminator()->getOperand(*loss));
+    while (!work.empty())
+      llvm::for_each(work.pop_back_val()->getOperands(), need);
+    return optional;
+  }
+
+  /// Returns no output whose value is missing.
+  static void leaveOut(func::FuncOp function, const DenseMap<Value, std::string> &missing) {
+    if (missing.empty())
+      return;
+    Operation *end = function.getBody().front().getTerminator();
+    llvm::BitVector left(end->getNumOperands());
+    for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+      auto found = missing.find(value);
+      if (found == missing.end())
+        continue;
+      auto role = function.getResultAttrOfType<RoleAttr>(index, kRoleAttrName);
+      emitRemark(value.getLoc()) << "output '" << role.getName()
+                                 << "' is left out of predictions: " << found->second;
+      left.set(index);
+    }
+    end->eraseOperands(left);
+    SmallVector<DictionaryAttr> attributes;
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (!left[index])
+        attributes.push_back(function.getResultAttrDict(index));
+    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), end->getOperandTypes()));
+    function.setAllResultAttrs(attributes);
   }
 
   LogicalResult bindReshape(ReshapeOp op, ShapeEvaluator &shapes) {

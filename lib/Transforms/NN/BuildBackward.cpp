@@ -19,9 +19,12 @@
 //     %dw = nn.matmul %x, %dz transpose_lhs
 //     return %loss, %count, %dw
 //   }
+// Outputs of @forward become results of a function @predict, which holds their part of the forward pass. A
+// @forward that has outputs alone becomes @predict.
 // Test: test/Transforms/NN/build-backward.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "PredictFunction.h"
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Transforms/NN/Passes.h"
@@ -94,7 +97,8 @@ private:
       else if (role && role.getKind() == RoleKind::LabelCount)
         count = i;
       else
-        return function.emitError() << "result #" << i << " of @forward is neither loss_sum nor label_count";
+        return function.emitError() << "result #" << i
+                                    << " of @forward is neither loss_sum nor label_count nor an output";
     }
     if (!sum || !count)
       return function.emitError() << "@forward has no result with the role "
@@ -252,7 +256,9 @@ public:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto function = module.lookupSymbol<func::FuncOp>("forward");
-    if (failed(check(module, function)) || failed(Differentiation(function, lossDivisor).run()))
+    if (failed(check(module, function)))
+      return signalPassFailure();
+    if (splitPredict(function) && failed(Differentiation(function, lossDivisor).run()))
       signalPassFailure();
   }
 
@@ -260,10 +266,13 @@ private:
   LogicalResult check(ModuleOp module, func::FuncOp function) {
     if (!function)
       return module.emitError("module has no function @forward to differentiate");
-    if (Operation *micro = module.lookupSymbol("micro")) {
-      InFlightDiagnostic error =
-          function.emitError("module has @forward and @micro; it is differentiated already");
-      error.attachNote(micro->getLoc()) << "@micro is here";
+    for (StringRef made : {"micro", "predict"}) {
+      Operation *there = module.lookupSymbol(made);
+      if (!there)
+        continue;
+      InFlightDiagnostic error = function.emitError()
+                                 << "module has @forward and @" << made << "; it is differentiated already";
+      error.attachNote(there->getLoc()) << "@" << made << " is here";
       return error;
     }
     if (!function.getBody().hasOneBlock())

@@ -1,8 +1,8 @@
 //===- VerifyImport.cpp - nn-verify-import --------------------------------===//
 //
 // The contract of phase import, changed by nothing: @forward takes inputs, labels, parameters and frozen
-// weights with static shapes, holds no op of symbolic shapes, and returns what its one loss gives. Test:
-// test/Transforms/NN/verify-import.mlir
+// weights with static shapes, holds no op of symbolic shapes, and returns what its one loss gives and outputs,
+// or outputs alone. Test: test/Transforms/NN/verify-import.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Transforms/NN/Passes.h"
@@ -38,7 +38,7 @@ public:
       getOperation().emitError() << "phase import needs a function @forward";
       return signalPassFailure();
     }
-    if (failed(checkArguments(forward)) || failed(checkBody(forward)) || failed(checkLoss(forward)))
+    if (failed(checkArguments(forward)) || failed(checkBody(forward)) || failed(checkResults(forward)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -77,7 +77,7 @@ private:
                << "parameter '" << role.getName() << "' has type " << type << "; only floats are trained";
       trains |= role.getKind() == RoleKind::Parameter;
     }
-    if (!trains)
+    if (!trains && hasLoss(forward))
       return forward.emitError("@forward has no parameter to train");
     return success();
   }
@@ -96,10 +96,40 @@ private:
     return success();
   }
 
+  static bool hasRole(func::FuncOp forward, unsigned index, RoleKind kind) {
+    auto role = forward.getResultAttrOfType<RoleAttr>(index, kRoleAttrName);
+    return role && role.getKind() == kind;
+  }
+  /// A function that returns outputs alone predicts and does not train.
+  static bool hasLoss(func::FuncOp forward) {
+    return forward.getNumResults() == 0 || !hasRole(forward, 0, RoleKind::Output);
+  }
+
+  /// What the loss gives, if there is one; then outputs.
+  LogicalResult checkResults(func::FuncOp forward) {
+    unsigned first = 0;
+    if (hasLoss(forward)) {
+      if (failed(checkLoss(forward)))
+        return failure();
+      first = 2;
+    }
+    llvm::StringMap<unsigned> seen;
+    for (unsigned index = first; index < forward.getNumResults(); ++index) {
+      if (!hasRole(forward, index, RoleKind::Output))
+        return forward.emitError() << "result " << index << " of @forward must have role 'output'";
+      StringRef name = forward.getResultAttrOfType<RoleAttr>(index, kRoleAttrName).getName();
+      auto [entry, isNew] = seen.try_emplace(name, index);
+      if (!isNew)
+        return forward.emitError() << "output '" << name << "' is result " << entry->second << " and result "
+                                   << index << " of @forward";
+    }
+    return success();
+  }
+
   LogicalResult checkLoss(func::FuncOp forward) {
     RoleKind expected[] = {RoleKind::LossSum, RoleKind::LabelCount};
     Operation *terminator = forward.getBody().front().getTerminator();
-    if (terminator->getNumOperands() != 2)
+    if (terminator->getNumOperands() < 2)
       return forward.emitError() << "@forward returns " << terminator->getNumOperands()
                                  << " values, not the loss's 2";
     for (auto [index, kind] : llvm::enumerate(expected)) {

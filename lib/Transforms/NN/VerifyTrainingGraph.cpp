@@ -5,12 +5,14 @@
 //   func.func @micro(.., %w {parameter "w"}) -> (loss_sum, label_count, gradient "w")
 //   func.func @update(%w {parameter "w"}, %g {gradient "w"}, ..) -> (parameter "w", .., loss, grad_norm) {
 //     %p, .. = nn.adam %w, %g, ..
+//   func.func @predict(%w {parameter "w"}, ..) -> (output "y", ..)     // optional; alone where nothing is trained
 // passes; a parameter without a gradient of its type, or without an update from itself and its gradient, does
 // not.
 // Test: test/Transforms/NN/verify-training-graph.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
@@ -41,12 +43,21 @@ public:
   void runOnOperation() override {
     microArguments.clear();
     microResults.clear();
+    markAllAnalysesPreserved();
+    if (isForwardOnly(getOperation())) {
+      auto predict = getFunction("predict", "nn-build-backward");
+      if (!predict || failed(checkOps(predict)) || failed(checkPredict(predict, /*trains=*/false)))
+        signalPassFailure();
+      return;
+    }
     auto micro = getFunction("micro", "nn-build-backward");
     auto update = micro ? getFunction("update", "nn-append-optimizer") : func::FuncOp();
     if (!update || failed(checkOps(micro)) || failed(checkOps(update)) || failed(checkMicro(micro)) ||
         failed(checkUpdate(update)))
-      signalPassFailure();
-    markAllAnalysesPreserved();
+      return signalPassFailure();
+    if (auto predict = getOperation().lookupSymbol<func::FuncOp>("predict"))
+      if (failed(checkOps(predict)) || failed(checkPredict(predict, /*trains=*/true)))
+        signalPassFailure();
   }
 
 private:
@@ -143,6 +154,29 @@ private:
       if (kind != RoleKind::Gradient && kind != RoleKind::LossSum && kind != RoleKind::LabelCount)
         return micro.emitError() << "@micro returns " << spell(key)
                                  << ", expected loss_sum, label_count and gradients only";
+    }
+    return success();
+  }
+
+  /// @predict returns outputs alone; what it takes, @micro takes with the same type. Where nothing is trained it takes
+  /// inputs and frozen weights.
+  LogicalResult checkPredict(func::FuncOp predict, bool trains) {
+    States arguments, results;
+    if (failed(collect(predict, arguments, results)))
+      return failure();
+    for (auto &[key, state] : results)
+      if (key.getKind() != RoleKind::Output)
+        return predict.emitError() << "@predict returns " << spell(key) << ", expected outputs only";
+    for (auto &[key, state] : arguments) {
+      auto known = microArguments.find(key);
+      bool isData = key.getKind() == RoleKind::Input || key.getKind() == RoleKind::Frozen;
+      if (trains ? known == microArguments.end() && key.getKind() != RoleKind::Frozen : !isData)
+        return emitError(state.value.getLoc())
+               << "@predict takes " << spell(key)
+               << (trains ? ", which @micro does not have" : ", expected inputs and frozen weights only");
+      if (known != microArguments.end() && known->second.type != state.type)
+        return emitError(state.value.getLoc()) << spell(key) << " has type " << state.type << " in @predict and "
+                                               << known->second.type << " in @micro";
     }
     return success();
   }

@@ -17,7 +17,8 @@
 //
 // States lie one after the other; behind them every section uses the same bytes for what lives in it. Buffers
 // are placed one by one at the smallest gap that is free while they live, in several orders; the tightest
-// result is kept.
+// result is kept. Section `predict`, which shares no buffer with the step's sections, is packed by itself: what
+// it needs moves nothing of theirs.
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Analysis/PlanMemory.h"
@@ -166,14 +167,34 @@ private:
       }
     }
     // A buffer that no command touches overlaps nothing.
-    Packing packing = packTightly(transients);
-    for (auto [index, buffer] : llvm::enumerate(transients)) {
-      plan::BufferOp op = memory.getBuffers()[buffer.number];
-      op.setOffset(stateBytes + packing.offsets[index]);
+    std::vector<TransientBuffer> ofStep, ofPredict;
+    bool shared = false;
+    for (const TransientBuffer &buffer : transients) {
+      size_t predicting = llvm::count_if(
+          buffer.ranges, [&](const LiveRange &range) { return isPredict(memory, range); });
+      (predicting == buffer.ranges.size() ? ofPredict : ofStep).push_back(buffer);
+      shared |= predicting != 0 && predicting != buffer.ranges.size();
     }
-    arena.setSizeBytes(stateBytes + packing.end);
-    arenaBytes += stateBytes + packing.end;
+    int64_t end = shared ? place(memory, transients, stateBytes)
+                         : std::max(place(memory, ofStep, stateBytes), place(memory, ofPredict, stateBytes));
+    arena.setSizeBytes(end);
+    arenaBytes += end;
     lowerBoundBytes += stateBytes + getLowerBound(transients);
+  }
+
+  static bool isPredict(const PlanMemory &memory, const LiveRange &range) {
+    plan::SectionOp section = memory.getSections()[range.section];
+    return section.getSymName() == "predict";
+  }
+
+  /// Gives buffers that never live with others their offsets, from `start` on; where they end.
+  static int64_t place(const PlanMemory &memory, ArrayRef<TransientBuffer> buffers, int64_t start) {
+    Packing packing = packTightly(buffers);
+    for (auto [index, buffer] : llvm::enumerate(buffers)) {
+      plan::BufferOp op = memory.getBuffers()[buffer.number];
+      op.setOffset(start + packing.offsets[index]);
+    }
+    return start + packing.end;
   }
 };
 

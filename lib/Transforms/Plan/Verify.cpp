@@ -44,7 +44,7 @@ public:
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case([&](plan::BufferOp buffer) { return check(buffer); })
-                                 .Case<plan::InputOp, plan::StateOp, plan::StepScalarOp, plan::StepResultOp>(
+                                 .Case<plan::InputOp, plan::OutputOp, plan::StateOp, plan::StepScalarOp, plan::StepResultOp>(
                                      [&](auto record) { return checkSlice(record, record.getSlice()); })
                                  .Case([&](plan::SectionOp section) { return check(section); })
                                  .Default([](Operation *) { return success(); });
@@ -188,6 +188,9 @@ private:
         ends.push_back(address(access, access.end));
       }
     }
+    for (plan::OutputOp output : memory.getOutputs(section))
+      for (int64_t end : {0, 1})
+        ends.push_back(address(output) + end * output.getSlice().getSize());
     llvm::sort(ends);
     ends.erase(llvm::unique(ends), ends.end());
     accesses.resize(ends.size());
@@ -259,6 +262,25 @@ private:
       }
       begin = end;
     }
+    return checkOutputs(range, owner, writer);
+  }
+
+  /// What is read after the section is what was written to the output's own buffer last.
+  LogicalResult checkOutputs(size_t range, int owner, int writer) {
+    for (plan::OutputOp output : memory.getOutputs(section)) {
+      unsigned number = *memory.findBuffer(output.getSlice().getBuffer());
+      if (ends[range] < address(output) || ends[range] >= address(output) + output.getSlice().getSize() ||
+          owner == static_cast<int>(number))
+        continue;
+      auto [buffer, start] = locate(number, range);
+      auto error = output.emitError() << "output '" << output.getName() << "' is read from bytes " << start << ".."
+                                      << start + ends[range + 1] - ends[range] << " of " << describe(buffer);
+      if (owner < 0)
+        return error << ", which no command of section @" << name() << " writes";
+      error << ", which hold what was written to " << describe(memory.getBuffers()[owner]);
+      error.attachNote(commands[writer].op->getLoc()) << "it is written here";
+      return error;
+    }
     return success();
   }
 
@@ -268,8 +290,7 @@ private:
                  << "reads bytes " << start << ".." << start + ends[range + 1] - ends[range] << " of "
                  << describe(buffer);
     if (owner < 0) {
-      error << ", which no earlier command of section @"
-            << plan::SectionOp(memory.getSections()[section]).getSymName() << " writes";
+      error << ", which no earlier command of section @" << name() << " writes";
       return error;
     }
     error << ", which hold what was written to " << describe(memory.getBuffers()[owner]);
@@ -283,6 +304,10 @@ private:
   int64_t address(const BufferAccess &access, int64_t offset) const {
     return places[access.buffer].first + offset;
   }
+  int64_t address(plan::OutputOp output) const {
+    return places[*memory.findBuffer(output.getSlice().getBuffer())].first + output.getSlice().getOffset();
+  }
+  StringRef name() const { return plan::SectionOp(memory.getSections()[section]).getSymName(); }
 
   const PlanMemory &memory;
   ArrayRef<std::pair<int64_t, int64_t>> places; // first and last address of each buffer

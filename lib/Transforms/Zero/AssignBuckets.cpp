@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "StepFunctions.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Transforms/Zero/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -53,6 +54,11 @@ public:
   using ZeroAssignBucketsBase::ZeroAssignBucketsBase;
   void runOnOperation() override {
     SmallVector<TrainedParameter> parameters;
+    if (isForwardOnly(getOperation())) {
+      if (failed(check()) || failed(getOrMakeMesh()))
+        signalPassFailure();
+      return;
+    }
     FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro");
     if (failed(micro) || failed(check()) || failed(collect(*micro, parameters)))
       return signalPassFailure();

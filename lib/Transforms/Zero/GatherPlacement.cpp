@@ -39,7 +39,8 @@ public:
     findBackwardBegin();
     for (ReadBucket &bucket : buckets) {
       splitRuns(bucket);
-      recordDeadGathers(bucket);
+      if (hasBackward())
+        recordDeadGathers(bucket);
     }
     createGathers();
     replaceReads();
@@ -67,8 +68,11 @@ private:
   }
 
   /// The forward pass is what loss and count are computed from; the backward pass begins at the first other
-  /// reader.
+  /// reader, if there is one at all.
   void findBackwardBegin() {
+    backwardBegin = ops.size();
+    if (!hasBackward())
+      return;
     llvm::SetVector<Operation *> forward;
     for (auto [index, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
       nn::RoleAttr role = getResultRole(function, index);
@@ -80,10 +84,17 @@ private:
       for (Value operand : forward[i]->getOperands())
         if (Operation *op = operand.getDefiningOp())
           forward.insert(op);
-    backwardBegin = ops.size();
     for (auto &[index, blocks] : blocksReadAt)
       if (!forward.contains(ops[index]))
         backwardBegin = std::min(backwardBegin, index);
+  }
+
+  /// @predict returns outputs and has no backward pass.
+  bool hasBackward() {
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (nn::RoleAttr role = getResultRole(function, index); role && role.getKind() == nn::RoleKind::Output)
+        return false;
+    return true;
   }
 
   bool isOtherBlockReadBetween(int begin, int end, StringAttr block) const {

@@ -17,11 +17,13 @@
 //   %dx = nn.matmul %dy, %w1
 //   %dw = nn.matmul %x, %dy
 //   %p = zero.pack @b0 (%dw)  %fg = zero.reduce_scatter_start %p  %g = zero.wait %fg
+// @predict gathers as the forward pass of @micro does.
 // Test: test/Transforms/Zero/insert-collectives.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "GatherPlacement.h"
 #include "StepFunctions.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
@@ -37,6 +39,11 @@ class ZeroInsertCollectives : public impl::ZeroInsertCollectivesBase<ZeroInsertC
 public:
   using ZeroInsertCollectivesBase::ZeroInsertCollectivesBase;
   void runOnOperation() override {
+    if (isForwardOnly(getOperation())) {
+      if (failed(resolveOptions()))
+        signalPassFailure();
+      return;
+    }
     FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro"), update = failure();
     if (succeeded(micro))
       update = getStepFunction(getOperation(), "update");
@@ -49,6 +56,8 @@ public:
     reduceInUpdate = reduceAtStep && accumulationSteps > 1 && meshSize > 1;
     rewriteMicro(*micro);
     rewriteUpdate(*update, *mesh);
+    if (func::FuncOp predict = getPredict(getOperation()))
+      placeGathers(predict, getGatherCasts(predict));
   }
 
 private:

@@ -26,12 +26,14 @@
 //     return %s1
 //   }
 //
+// @predict takes its parameters as @micro does.
 // Each cast says that a value changes hands; zero-insert-collectives puts collectives in their place.
 // Test: test/Transforms/Zero/partition-state.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "StepFunctions.h"
 #include "UpdatePartition.h"
+#include "zero/Analysis/ForwardOnly.h"
 #include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
@@ -54,13 +56,21 @@ class ZeroPartitionState : public impl::ZeroPartitionStateBase<ZeroPartitionStat
 public:
   using ZeroPartitionStateBase::ZeroPartitionStateBase;
   void runOnOperation() override {
+    if (isForwardOnly(getOperation())) {
+      if (failed(check()))
+        signalPassFailure();
+      return;
+    }
     FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro"), update = failure();
     if (succeeded(micro))
       update = getStepFunction(getOperation(), "update");
-    if (failed(update) || failed(check()) || failed(assignStates()) || failed(checkSlots(*micro)))
+    if (failed(update) || failed(check()) || failed(assignStates()) || failed(collectParameters(*micro)))
       return signalPassFailure();
     if (failed(partitionMicro(*micro)) || failed(partitionUpdate(*update, states)))
       return signalPassFailure();
+    if (func::FuncOp predict = getPredict(getOperation()))
+      if (failed(collectParameters(predict)) || failed(replaceParameters(predict)))
+        signalPassFailure();
   }
 
 private:
@@ -101,9 +111,10 @@ private:
   }
 
   /// Each slot is a parameter of @micro, each parameter has a slot.
-  LogicalResult checkSlots(func::FuncOp micro) {
-    for (BlockArgument argument : micro.getArguments()) {
-      nn::RoleAttr role = getArgumentRole(micro, argument.getArgNumber());
+  LogicalResult collectParameters(func::FuncOp function) {
+    parameters.clear();
+    for (BlockArgument argument : function.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(function, argument.getArgNumber());
       if (!role || role.getKind() != nn::RoleKind::Parameter)
         continue;
       if (!states.slots.contains(role.getName()))
@@ -114,8 +125,8 @@ private:
     for (BucketStates &state : states.buckets)
       for (SlotAttr slot : state.bucket.getSlots().getAsRange<SlotAttr>())
         if (!parameters.contains(slot.getName()))
-          return state.bucket.emitOpError()
-                 << "has a slot '" << slot.getName() << "', but @micro has no such parameter";
+          return state.bucket.emitOpError() << "has a slot '" << slot.getName() << "', but @"
+                                            << function.getSymName() << " has no such parameter";
     return success();
   }
 
@@ -126,17 +137,17 @@ private:
   }
 
   /// One argument and its views for each bucket instead of the parameters.
-  LogicalResult replaceParameters(func::FuncOp micro) {
-    unsigned place = micro.getNumArguments();
+  LogicalResult replaceParameters(func::FuncOp function) {
+    unsigned place = function.getNumArguments();
     for (auto &parameter : parameters)
       place = std::min(place, parameter.second.getArgNumber());
-    OpBuilder builder = OpBuilder::atBlockBegin(&micro.front());
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
     for (BucketStates &state : states.buckets) {
       Location loc = state.bucket.getLoc();
-      FailureOr<DictionaryAttr> attrs = getParameterAttrs(micro, state.bucket);
+      FailureOr<DictionaryAttr> attrs = getParameterAttrs(function, state.bucket);
       if (failed(attrs))
         return failure();
-      Value whole = insertArgument(micro, place++, state.parameter, *attrs, loc);
+      Value whole = insertArgument(function, place++, state.parameter, *attrs, loc);
       Type full = FullType::get(&getContext(), FlatSymbolRefAttr::get(state.bucket.getSymNameAttr()));
       bool read = llvm::any_of(state.bucket.getSlots().getAsRange<SlotAttr>(),
                                [&](SlotAttr slot) { return !parameters.lookup(slot.getName()).use_empty(); });
@@ -152,19 +163,19 @@ private:
             ViewOp::create(builder, parameter.getLoc(), parameter.getType(), whole, slot.getName()));
       }
     }
-    BitVector replaced(micro.getNumArguments());
+    BitVector replaced(function.getNumArguments());
     for (auto &parameter : parameters)
       replaced.set(parameter.second.getArgNumber());
-    return micro.eraseArguments(replaced);
+    return function.eraseArguments(replaced);
   }
 
   /// The role of the bucket and where its slots' initial values are, in slot order.
-  FailureOr<DictionaryAttr> getParameterAttrs(func::FuncOp micro, BucketOp bucket) {
+  FailureOr<DictionaryAttr> getParameterAttrs(func::FuncOp function, BucketOp bucket) {
     SmallVector<Attribute> data;
     SlotAttr without;
     for (SlotAttr slot : bucket.getSlots().getAsRange<SlotAttr>()) {
       BlockArgument parameter = parameters.lookup(slot.getName());
-      if (Attribute one = micro.getArgAttr(parameter.getArgNumber(), nn::kDataAttrName))
+      if (Attribute one = function.getArgAttr(parameter.getArgNumber(), nn::kDataAttrName))
         data.push_back(one);
       else
         without = slot;
@@ -238,7 +249,7 @@ private:
   }
 
   BucketStatesOfModule states;
-  llvm::StringMap<BlockArgument> parameters; // of @micro, by name
+  llvm::StringMap<BlockArgument> parameters; // of the function at work, by name
 };
 
 } // namespace

@@ -20,6 +20,8 @@ FailureOr<func::FuncOp> getStepFunction(ModuleOp module, StringRef name) {
   return function;
 }
 
+func::FuncOp getPredict(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("predict"); }
+
 SmallVector<func::FuncOp> getFunctionsOfOneBlock(ModuleOp module) {
   return llvm::to_vector(llvm::make_filter_range(module.getOps<func::FuncOp>(),
                                                  [](func::FuncOp f) { return f.getBody().hasOneBlock(); }));

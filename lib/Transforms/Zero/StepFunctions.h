@@ -10,6 +10,8 @@ namespace zero::sharding {
 
 /// The function of the module, which must have one block; the error names the pass that makes it.
 mlir::FailureOr<mlir::func::FuncOp> getStepFunction(mlir::ModuleOp module, llvm::StringRef name);
+/// @predict; null where the module has none.
+mlir::func::FuncOp getPredict(mlir::ModuleOp module);
 /// The functions of a step that the module has (hand-written tests may have any functions).
 llvm::SmallVector<mlir::func::FuncOp> getFunctionsOfOneBlock(mlir::ModuleOp module);
 

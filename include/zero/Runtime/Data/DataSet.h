@@ -25,6 +25,8 @@ public:
   virtual uint64_t samples() const = 0;
   /// Copies `count` samples of the plan's input number `input`, from place `first` of the order of `epoch`, to `target`.
   virtual void read(size_t input, uint64_t epoch, uint64_t first, uint64_t count, void *target) const = 0;
+  /// The same in the order of the file. Of an unbatched input: all of it.
+  virtual void readInOrder(size_t input, uint64_t first, uint64_t count, void *target) const = 0;
   /// What the user may want to know, one line each.
   std::vector<std::string> notes;
 };
@@ -36,6 +38,7 @@ struct DataOptions {
   DataFormat format = DataFormat::Npz;
   uint64_t sequenceLength = 0; ///< of token files
   uint64_t seed = 0;
+  bool trains = true; ///< false: only what section predict reads has to be there
 };
 
 /// Opens the data and checks them against the plan's inputs: names, types, shapes, values.

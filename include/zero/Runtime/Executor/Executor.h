@@ -48,6 +48,10 @@ public:
   /// Runs the update of step `step` (from 1).
   Status runUpdate(uint64_t step);
   StepResults results() const;
+  /// Runs section predict, which the plan must have.
+  Status runPredict();
+  /// Where the output of the plan with that index lies after `runPredict`, until the next section runs.
+  const std::byte *output(size_t index) const;
   /// The learning rate of the plan.
   double learningRate() const;
 

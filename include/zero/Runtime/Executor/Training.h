@@ -10,6 +10,8 @@
 
 namespace zero {
 
+class Container;
+
 struct TrainingOptions {
   std::string program; ///< compiled.bin
   DataOptions data;
@@ -17,17 +19,21 @@ struct TrainingOptions {
   uint64_t epochs = 0; ///< 0: one
   bool seedGiven = false;
   unsigned threads = 1;
-  std::string metricsPath, tracePath, exportPath; ///< empty: none
+  std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
+
+  /// Whoever asks for predictions alone wants those of the weights as they are.
+  bool trains() const { return predictPath.empty() || steps != 0 || epochs != 0; }
 };
 
-/// A training job of a process: its ranks share the data.
+/// A job of a process that trains, or predicts, or both in that order: its ranks share the data.
 class Training {
 public:
-  explicit Training(TrainingOptions options) : options(std::move(options)) {}
-  /// Runs one rank from the first to the last step.
+  explicit Training(TrainingOptions options) : options(std::move(options)) { this->options.data.trains = this->options.trains(); }
+  /// Runs one rank from the first to the last step, and its part of the predictions.
   Status run(Bootstrap &bootstrap);
 
 private:
+  Status check(const Container &container) const;
   Expected<std::shared_ptr<const DataSet>> openData(const schema::Plan &plan);
 
   TrainingOptions options;

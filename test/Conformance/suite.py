@@ -1,0 +1,36 @@
+"""What the node tests must come to: the floor, and the groups of which every case passes."""
+import re
+
+# The newest operator set that the project promises; newer cases may be refused.
+NEWEST_OPSET = 23
+# Passed cases; raised whenever more pass, never lowered.
+FLOOR = 0
+# Cases of these operators pass unless their opset is above NEWEST_OPSET, their type is exotic, or their shape depends on data.
+MUST_PASS = []
+# Of MUST_PASS, cases that are refused for a named reason, with the reason.
+EXCEPTIONS = {}
+
+
+def operator_of(case):
+    """The operator that a case is about; of an expanded one, the operator that was expanded."""
+    return case.operator if "_expanded" not in case.name else case.name.removeprefix("test_").split("_expanded")[0] + " (expanded)"
+
+
+def is_excused(outcome):
+    return outcome.kind == "refused" and (outcome.category != "unsupported" or outcome.case.name in EXCEPTIONS)
+
+
+def check(outcomes):
+    """What is not as it must be, one line each."""
+    problems = []
+    passed = sum(outcome.kind == "passed" for outcome in outcomes)
+    if passed < FLOOR:
+        problems.append(f"{passed} cases passed, at least {FLOOR} must")
+    if passed > FLOOR:
+        print(f"{passed} cases passed: raise FLOOR in test/Conformance/suite.py from {FLOOR}")
+    for outcome in outcomes:
+        names = [outcome.case.operator, outcome.case.name.removeprefix("test_")]
+        if any(re.match(pattern, name) for pattern in MUST_PASS for name in names):
+            if outcome.kind != "passed" and not is_excused(outcome):
+                problems.append(f"{outcome.case.name} must pass and is {outcome.kind}: {outcome.message}")
+    return problems
