@@ -11,7 +11,7 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
     for (llvm::ArrayRef<OperatorRow> family :
          {elementwiseOperators(), constantOperators(), shapeOperators(), indexingOperators(),
           reductionOperators(), contractionOperators(), normalizationOperators(), sequenceOperators(),
-          recurrentOperators()})
+          recurrentOperators(), convolutionOperators(), poolingOperators()})
       for (const OperatorRow &row : family)
         rows[row.name] = &row;
     return rows;

@@ -16,6 +16,8 @@ llvm::ArrayRef<OperatorRow> contractionOperators();
 llvm::ArrayRef<OperatorRow> normalizationOperators();
 llvm::ArrayRef<OperatorRow> sequenceOperators();
 llvm::ArrayRef<OperatorRow> recurrentOperators();
+llvm::ArrayRef<OperatorRow> convolutionOperators();
+llvm::ArrayRef<OperatorRow> poolingOperators();
 
 } // namespace zero::onnx_import
 

@@ -1,0 +1,276 @@
+//===- Pooling.cpp - Pooling over windows and over whole planes -----------===//
+#include "OperatorTable.h"
+#include "Sliding.h"
+
+using namespace mlir;
+using namespace zero;
+using namespace zero::onnx_import;
+
+namespace {
+
+/// Data with its windows; every window begins inside the data or in front of it.
+struct Pool {
+  Tensor x;
+  SmallVector<int64_t> spatial;
+  Sliding sliding;
+  /// Padding that counts as elements: what the node says, without what ceil_mode adds.
+  SmallVector<int64_t> high;
+
+  Dims shape() const {
+    Dims result(ArrayRef(x.shape).take_front(2));
+    for (int64_t positions : sliding.positions)
+      result.push_back(Dim(positions));
+    return result;
+  }
+};
+
+FailureOr<Pool> readPool(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  FailureOr<SmallVector<int64_t>> spatial = spatialSizes(node, *x);
+  if (failed(spatial))
+    return failure();
+  FailureOr<SmallVector<int64_t>> window = windowAttribute(node, spatial->size());
+  if (failed(window))
+    return failure();
+  FailureOr<Sliding> exact = slide(node, *spatial, *window), sliding = exact;
+  if (succeeded(exact) && node.intAttribute("ceil_mode", 0))
+    sliding = slide(node, *spatial, *window, /*ceil=*/true);
+  if (failed(exact) || failed(sliding))
+    return failure();
+  for (auto [i, size] : llvm::enumerate(*spatial))
+    if (std::max(exact->low[i], exact->high[i]) > exact->reach(i)) {
+      node.error() << "padding of " << std::max(exact->low[i], exact->high[i])
+                   << " elements is not below the " << exact->reach(i) + 1
+                   << " elements that a window reaches over in spatial dimension " << i;
+      return failure();
+    }
+  return Pool{*x, *spatial, *sliding, exact->high};
+}
+
+Tensor sumPool(NodeContext &node, const Pool &pool, const Tensor &x) {
+  const Sliding &s = pool.sliding;
+  return node.make<nn::SumPoolOp>(pool.shape(), x.elementType(), x.value, s.window, s.strides, s.low, s.high,
+                                  s.dilations);
+}
+
+/// 0, 1, ... over the first dimensions of `like`, one for each N and C, in the shape N x C x 1 ...
+Tensor planeNumbers(NodeContext &node, const Tensor &like) {
+  Type i64 = node.builder.getI64Type();
+  Dims shape(ArrayRef(like.shape).take_front(2));
+  Tensor one = node.splat(1, i64);
+  auto leading = [&] { return node.slice(node.shapeOf(like), {0}, {1}, {Dim(2)}); };
+  // A running sum of ones: the batch may be known only later.
+  Tensor flat = node.reshape(node.broadcastTo(one, shape, leading), {node.extent(like, 0, 2)});
+  Tensor numbers = node.make<nn::CumSumOp>(flat.shape, i64, flat.value, 0, /*exclusive=*/true,
+                                           /*reverse=*/false);
+  Dims result = shape;
+  result.append(like.rank() - 2, Dim(1));
+  return node.reshape(numbers, std::move(result), {like});
+}
+
+/// Row-major indices within a plane as column-major ones: the first spatial dimension runs fastest.
+Tensor columnMajor(NodeContext &node, Tensor indices, ArrayRef<int64_t> spatial) {
+  Type i64 = node.builder.getI64Type();
+  auto number = [&](int64_t value) {
+    return node.broadcastTo(node.splat(static_cast<double>(value), i64), indices.shape,
+                            [&] { return node.shapeOf(indices); });
+  };
+  Tensor rest = indices, result = number(0);
+  SmallVector<int64_t> steps{1};
+  for (int64_t size : spatial)
+    steps.push_back(steps.back() * size);
+  for (size_t i = spatial.size(); i-- > 0;) {
+    Tensor digit = node.binary<nn::RemOp>(rest, number(spatial[i]));
+    rest = node.binary<nn::DivOp>(rest, number(spatial[i]));
+    result = node.binary<nn::AddOp>(result, node.binary<nn::MulOp>(digit, number(steps[i])));
+  }
+  return result;
+}
+
+LogicalResult buildMaxPool(NodeContext &node) {
+  FailureOr<Pool> pool = readPool(node);
+  if (failed(pool))
+    return failure();
+  const Sliding &s = pool->sliding;
+  Dims shape = pool->shape();
+  Type i64 = node.builder.getI64Type();
+  auto op = nn::MaxPoolOp::create(node.builder, node.location,
+                                  TypeRange{node.tensorType(shape, pool->x.elementType()),
+                                            node.tensorType(shape, i64)},
+                                  pool->x.value, s.window, s.strides, s.low, s.high, s.dilations);
+  if (failed(node.set(Tensor{op.getResult(), shape, std::nullopt})))
+    return failure();
+  if (node.results.size() < 2)
+    return success();
+  Tensor indices{op.getIndices(), shape, std::nullopt};
+  if (node.intAttribute("storage_order", 0))
+    indices = columnMajor(node, indices, pool->spatial);
+  int64_t size = 1;
+  for (int64_t extent : pool->spatial)
+    size *= extent;
+  // ONNX counts from the beginning of the whole tensor.
+  Tensor planes = planeNumbers(node, pool->x);
+  auto along = [&](const Tensor &tensor, const Dims &to, const Tensor &like) {
+    return node.broadcastTo(tensor, to, [&] { return node.shapeOf(like); });
+  };
+  Tensor starts = node.binary<nn::MulOp>(
+      planes, along(node.splat(static_cast<double>(size), i64), planes.shape, planes));
+  return node.set(node.binary<nn::AddOp>(indices, along(starts, shape, indices)), 1);
+}
+
+/// How many elements each window along one dimension has inside the data, or inside the padded data.
+SmallVector<double> countElements(const Pool &pool, size_t i, bool withPadding) {
+  const Sliding &s = pool.sliding;
+  int64_t begin = withPadding ? -s.low[i] : 0, end = pool.spatial[i] + (withPadding ? pool.high[i] : 0);
+  SmallVector<double> counts;
+  for (int64_t o = 0; o < s.positions[i]; ++o) {
+    int64_t start = o * s.strides[i] - s.low[i], d = s.dilations[i];
+    int64_t skipped = start >= begin ? 0 : (begin - start + d - 1) / d;
+    int64_t inside = start >= end ? 0 : (end - 1 - start) / d + 1;
+    counts.push_back(static_cast<double>(std::max<int64_t>(std::min(inside, s.window[i]) - skipped, 0)));
+  }
+  return counts;
+}
+
+/// The number of elements of each window: a product of one small vector for each dimension.
+FailureOr<Tensor> windowCounts(NodeContext &node, const Pool &pool, const Tensor &like) {
+  bool withPadding = node.intAttribute("count_include_pad", 0) != 0;
+  auto shape = [&] { return node.shapeOf(like); };
+  double same = 1;
+  std::optional<Tensor> product;
+  for (size_t i = 0; i < pool.spatial.size(); ++i) {
+    SmallVector<double> counts = countElements(pool, i, withPadding);
+    if (llvm::is_contained(counts, 0.0)) {
+      node.error() << "a window along spatial dimension " << i << " has no element to take the average of";
+      return failure();
+    }
+    if (llvm::all_equal(counts)) {
+      same *= counts.front();
+      continue;
+    }
+    SmallVector<int64_t> column(pool.spatial.size() - i, 1);
+    column.front() = static_cast<int64_t>(counts.size());
+    Tensor vector = node.cast(
+        node.constant(DenseElementsAttr::get(RankedTensorType::get(column, node.builder.getF64Type()),
+                                             ArrayRef<double>(counts))),
+        like.elementType());
+    Tensor wide = node.broadcastTo(vector, like.shape, shape);
+    product = product ? node.binary<nn::MulOp>(*product, wide) : wide;
+  }
+  Tensor number = node.broadcastTo(node.splat(same, like.elementType()), like.shape, shape);
+  if (!product)
+    return number;
+  return same == 1 ? *product : node.binary<nn::MulOp>(*product, number);
+}
+
+/// Counts are exact in float32 at least.
+LogicalResult buildAveragePool(NodeContext &node) {
+  FailureOr<Pool> pool = readPool(node);
+  if (failed(pool))
+    return failure();
+  if (!isa<FloatType>(pool->x.elementType()))
+    return node.error() << "needs floats, not " << pool->x.type();
+  Tensor sum = sumPool(node, *pool, pool->x);
+  FailureOr<Tensor> counts = windowCounts(node, *pool, sum);
+  return failed(counts) ? failure() : node.set(node.binary<nn::DivOp>(sum, *counts));
+}
+
+/// The exponent of LpPool and GlobalLpPool: a float in operator set 1, an integer since 2.
+FailureOr<double> normExponent(NodeContext &node) {
+  double p = node.opset < 2 ? node.floatAttribute("p", 2) : static_cast<double>(node.intAttribute("p", 2));
+  if (p >= 1)
+    return p;
+  node.error() << "p is " << p << ", below 1";
+  return failure();
+}
+
+Tensor power(NodeContext &node, const Tensor &x, double exponent) {
+  Tensor number =
+      node.broadcastTo(node.splat(exponent, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
+  return node.binary<nn::PowOp>(x, number);
+}
+
+/// |x|^p, which is summed, and what makes the norm of the sum.
+Tensor powerOfMagnitude(NodeContext &node, const Tensor &x, double p) {
+  if (p == 2)
+    return node.binary<nn::MulOp>(x, x);
+  Tensor magnitude = node.unary<nn::AbsOp>(x);
+  return p == 1 ? magnitude : power(node, magnitude, p);
+}
+
+Tensor root(NodeContext &node, const Tensor &sum, double p) {
+  return p == 1 ? sum : p == 2 ? node.unary<nn::SqrtOp>(sum) : power(node, sum, 1 / p);
+}
+
+LogicalResult buildLpPool(NodeContext &node) {
+  FailureOr<double> p = normExponent(node);
+  FailureOr<Pool> pool = failed(p) ? FailureOr<Pool>(failure()) : readPool(node);
+  if (failed(pool))
+    return failure();
+  if (!isa<FloatType>(pool->x.elementType()))
+    return node.error() << "needs floats, not " << pool->x.type();
+  return node.set(root(node, sumPool(node, *pool, powerOfMagnitude(node, pool->x, *p)), *p));
+}
+
+//===----------------------------------------------------------------------===//
+// Whole planes
+//===----------------------------------------------------------------------===//
+
+/// Data and its spatial dimensions, however many.
+FailureOr<Tensor> planes(NodeContext &node, SmallVector<int64_t> &axes) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  if (x->rank() < 3 || !isa<FloatType>(x->elementType()) ||
+      llvm::any_of(ArrayRef(x->shape).drop_front(2), [](const Dim &dim) { return !dim.isStatic(); })) {
+    node.error() << "needs floats with spatial dimensions of known size, not " << x->type();
+    return failure();
+  }
+  axes = llvm::to_vector(llvm::seq<int64_t>(2, x->rank()));
+  return x;
+}
+
+LogicalResult buildGlobalMaxPool(NodeContext &node) {
+  SmallVector<int64_t> axes;
+  FailureOr<Tensor> x = planes(node, axes);
+  return failed(x) ? failure()
+                   : node.set(node.reduce(nn::ReduceKind::max, *x, axes, /*keepDims=*/true));
+}
+
+LogicalResult buildGlobalAveragePool(NodeContext &node) {
+  SmallVector<int64_t> axes;
+  FailureOr<Tensor> x = planes(node, axes);
+  if (failed(x))
+    return failure();
+  double count = static_cast<double>(Dim::product(ArrayRef(x->shape).drop_front(2))->value());
+  Tensor sum = node.reduce(nn::ReduceKind::sum, *x, axes, /*keepDims=*/true);
+  Tensor number =
+      node.broadcastTo(node.splat(count, x->elementType()), sum.shape, [&] { return node.shapeOf(sum); });
+  return node.set(node.binary<nn::DivOp>(sum, number));
+}
+
+LogicalResult buildGlobalLpPool(NodeContext &node) {
+  SmallVector<int64_t> axes;
+  FailureOr<double> p = normExponent(node);
+  FailureOr<Tensor> x = failed(p) ? FailureOr<Tensor>(failure()) : planes(node, axes);
+  if (failed(x))
+    return failure();
+  Tensor sum =
+      node.reduce(nn::ReduceKind::sum, powerOfMagnitude(node, *x, *p), axes, /*keepDims=*/true);
+  return node.set(root(node, sum, *p));
+}
+
+constexpr OperatorRow rows[] = {
+    {"AveragePool", 1, kNewestOpset, buildAveragePool},
+    {"GlobalAveragePool", 1, kNewestOpset, buildGlobalAveragePool},
+    {"GlobalLpPool", 1, kNewestOpset, buildGlobalLpPool},
+    {"GlobalMaxPool", 1, kNewestOpset, buildGlobalMaxPool},
+    {"LpPool", 1, kNewestOpset, buildLpPool},
+    {"MaxPool", 1, kNewestOpset, buildMaxPool},
+};
+
+} // namespace
+
+ArrayRef<OperatorRow> zero::onnx_import::poolingOperators() { return rows; }
