@@ -1,6 +1,6 @@
 """The sets of runs that golden.py makes.
 
-By default at most 60 runs of gpt2 and over MPI together: covering arrays, in which every pair of values of two factors occurs.
+By default few runs of gpt2, cnn and vit, and over MPI: covering arrays, in which every pair of values of two factors occurs.
 With --full every combination.
 """
 import dataclasses
@@ -79,9 +79,14 @@ def mlp_mpi(driver, full):
     run_all(driver, "mlp", [row | {"comm": "mpi"} for row in rows])
 
 
-def gpt2(driver, full):
-    factors = FACTORS | {"comm": COMMS}
-    run_all(driver, "gpt2", every(factors) if full else pairwise(factors))
+def covering(model):
+    """A suite of one model: every combination, or a covering set, over both channels."""
+
+    def suite(driver, full):
+        factors = FACTORS | {"comm": COMMS}
+        run_all(driver, model, every(factors) if full else pairwise(factors))
+
+    return suite
 
 
 def same_bits_mlp(driver, full):
@@ -94,12 +99,16 @@ def same_bits_mlp(driver, full):
     run_all(driver, "mlp", [row | {"variant": "accumulate", "ranks": 2} for row in rows])
 
 
-def same_bits_gpt2(driver, full):
-    """The same for gpt2, channels included."""
-    factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "bucket": BUCKETS, "comm": COMMS}
-    for ranks in (2, 4) if full else (2,):
-        rows = every(factors) if full else pairwise(factors)
-        run_all(driver, "gpt2", [row | {"variant": "clip", "ranks": ranks} for row in rows])
+def same_bits(model):
+    """The same for another model, channels included."""
+
+    def suite(driver, full):
+        factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "bucket": BUCKETS, "comm": COMMS}
+        for ranks in (2, 4) if full else (2,):
+            rows = every(factors) if full else pairwise(factors)
+            run_all(driver, model, [row | {"variant": "clip", "ranks": ranks} for row in rows])
+
+    return suite
 
 
 def three_ranks(driver, full):
@@ -120,8 +129,12 @@ def three_ranks(driver, full):
 SUITES = {
     "mlp-loopback": mlp_loopback,
     "mlp-mpi": mlp_mpi,
-    "gpt2": gpt2,
+    "cnn": covering("cnn"),
+    "gpt2": covering("gpt2"),
+    "vit": covering("vit"),
     "same-bits-mlp": same_bits_mlp,
-    "same-bits-gpt2": same_bits_gpt2,
+    "same-bits-cnn": same_bits("cnn"),
+    "same-bits-gpt2": same_bits("gpt2"),
+    "same-bits-vit": same_bits("vit"),
     "three-ranks": three_ranks,
 }

@@ -63,6 +63,16 @@ std::optional<Dim> Dim::divide(const Dim &a, const Dim &b) {
   return result;
 }
 
+std::optional<Dim> Dim::equal(const Dim &a, const Dim &b) {
+  if (a == b)
+    return Dim(1);
+  bool signsDiffer = (a.coefficient < 0) != (b.coefficient < 0);
+  bool negativeIsStatic = a.coefficient < 0 ? a.isStatic() : b.isStatic();
+  if ((a.isStatic() && b.isStatic()) || (signsDiffer && negativeIsStatic))
+    return Dim(0);
+  return std::nullopt;
+}
+
 std::optional<Dim> Dim::product(llvm::ArrayRef<Dim> dims) {
   std::optional<Dim> result = Dim(1);
   for (const Dim &dim : dims)

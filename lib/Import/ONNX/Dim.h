@@ -31,6 +31,8 @@ public:
   static std::optional<Dim> multiply(const Dim &a, const Dim &b);
   /// Exact quotients only.
   static std::optional<Dim> divide(const Dim &a, const Dim &b);
+  /// 1 or 0 where it is known whether they are equal; symbols are sizes, so not negative.
+  static std::optional<Dim> equal(const Dim &a, const Dim &b);
   static std::optional<Dim> product(llvm::ArrayRef<Dim> dims);
 
 private:

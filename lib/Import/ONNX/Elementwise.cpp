@@ -57,7 +57,7 @@ std::optional<Dims> combine(const Tensor &x, const Tensor &y, const Tensor &resu
                                           (*y.contents)[y.contents->size() == 1 ? 0 : i]);
     // Narrower integers wrap around.
     unsigned width = result.elementType().getIntOrFloatBitWidth();
-    if (!element || (width < 64 && element->isStatic() && !llvm::isIntN(width, element->value())))
+    if (!element || (width < 64 && width > 1 && element->isStatic() && !llvm::isIntN(width, element->value())))
       return std::nullopt;
     elements.push_back(*element);
   }
@@ -91,7 +91,12 @@ Tensor compare(NodeContext &node, nn::ComparePredicate predicate, const Tensor &
 
 template <nn::ComparePredicate predicate> LogicalResult buildCompare(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
-  return failed(tensors) ? failure() : node.set(compare(node, predicate, (*tensors)[0], (*tensors)[1]));
+  if (failed(tensors))
+    return failure();
+  Tensor result = compare(node, predicate, (*tensors)[0], (*tensors)[1]);
+  if (predicate == nn::ComparePredicate::eq)
+    result.contents = combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, Dim::equal);
+  return node.set(std::move(result));
 }
 
 /// One number of x's element type in x's shape.
@@ -150,6 +155,26 @@ LogicalResult buildMod(NodeContext &node) {
   return node.set(select(node, wrong, node.binary<nn::AddOp>(remainder, y), remainder));
 }
 
+/// The known elements of a choice between two small integer tensors.
+std::optional<Dims> choose(const Tensor &condition, const Tensor &onTrue, const Tensor &onFalse,
+                           const Tensor &result) {
+  if (!condition.contents || !onTrue.contents || !onFalse.contents || result.rank() > 1)
+    return std::nullopt;
+  size_t size = 1;
+  for (const Tensor *tensor : {&condition, &onTrue, &onFalse}) {
+    if (tensor->contents->empty())
+      return std::nullopt;
+    size = std::max(size, tensor->contents->size());
+  }
+  auto at = [](const Tensor &tensor, size_t i) {
+    return (*tensor.contents)[tensor.contents->size() == 1 ? 0 : i];
+  };
+  Dims elements;
+  for (size_t i = 0; i < size; ++i)
+    elements.push_back(at(condition, i).is(0) ? at(onFalse, i) : at(onTrue, i));
+  return elements;
+}
+
 LogicalResult buildWhere(NodeContext &node) {
   FailureOr<Tensor> condition = node.input(0), onTrue = node.input(1), onFalse = node.input(2);
   if (failed(condition) || failed(onTrue) || failed(onFalse))
@@ -160,7 +185,9 @@ LogicalResult buildWhere(NodeContext &node) {
   Tensor tensors[] = {*condition, *onTrue, *onFalse};
   if (failed(node.broadcast(tensors)))
     return failure();
-  return node.set(select(node, tensors[0], tensors[1], tensors[2]));
+  Tensor result = select(node, tensors[0], tensors[1], tensors[2]);
+  result.contents = choose(*condition, *onTrue, *onFalse, result);
+  return node.set(std::move(result));
 }
 
 LogicalResult buildIsNaN(NodeContext &node) {
