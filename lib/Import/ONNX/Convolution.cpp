@@ -123,13 +123,14 @@ LogicalResult buildConvTranspose(NodeContext &node) {
   // Some exporters write batch and channels into output_shape as well.
   if (lists[1] && lists[1]->size() == window.size() + 2)
     lists[1]->erase(lists[1]->begin(), lists[1]->begin() + 2);
-  for (auto [name, list] : llvm::zip(ArrayRef<StringRef>{"output_padding", "output_shape"}, lists))
+  StringRef names[] = {"output_padding", "output_shape"};
+  for (auto [name, list] : llvm::zip(names, lists))
     if (list && (list->size() != window.size() ||
                  llvm::any_of(*list, [](int64_t n) { return n < 0 || n > INT32_MAX; })))
       return node.error() << name << " needs " << window.size() << " entries, none negative";
 
   Dims shape = withBatch(*x, w->shape[1].value() * groups);
-  SmallVector<int64_t> before(shape.size(), 0), behind = before, between = before;
+  SmallVector<int64_t> before(x->rank(), 0), behind = before, between = before;
   bool padded = false;
   for (size_t i = 0; i < window.size(); ++i) {
     int64_t positions = (*spatial)[i];

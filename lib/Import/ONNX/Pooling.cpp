@@ -49,6 +49,20 @@ FailureOr<Pool> readPool(NodeContext &node) {
   return Pool{*x, *spatial, *sliding, exact->high};
 }
 
+/// How many elements each window along one dimension has inside the data, or inside the padded data.
+SmallVector<double> countElements(const Pool &pool, size_t i, bool withPadding) {
+  const Sliding &s = pool.sliding;
+  int64_t begin = withPadding ? -s.low[i] : 0, end = pool.spatial[i] + (withPadding ? pool.high[i] : 0);
+  SmallVector<double> counts;
+  for (int64_t o = 0; o < s.positions[i]; ++o) {
+    int64_t start = o * s.strides[i] - s.low[i], d = s.dilations[i];
+    int64_t skipped = start >= begin ? 0 : (begin - start + d - 1) / d;
+    int64_t inside = start >= end ? 0 : (end - 1 - start) / d + 1;
+    counts.push_back(static_cast<double>(std::max<int64_t>(std::min(inside, s.window[i]) - skipped, 0)));
+  }
+  return counts;
+}
+
 Tensor sumPool(NodeContext &node, const Pool &pool, const Tensor &x) {
   const Sliding &s = pool.sliding;
   return node.make<nn::SumPoolOp>(pool.shape(), x.elementType(), x.value, s.window, s.strides, s.low, s.high,
@@ -89,9 +103,21 @@ Tensor columnMajor(NodeContext &node, Tensor indices, ArrayRef<int64_t> spatial)
   return result;
 }
 
+/// Dilated windows may step over all of the data.
+LogicalResult checkWindows(NodeContext &node, const Pool &pool) {
+  for (size_t i = 0; i < pool.spatial.size(); ++i) {
+    SmallVector<double> counts = countElements(pool, i, /*withPadding=*/false);
+    if (auto *none = llvm::find(counts, 0.0); none != counts.end())
+      return node.error() << "a window that reaches over " << pool.sliding.reach(i) + 1
+                          << " elements has no element of spatial dimension " << i << " at position "
+                          << none - counts.begin();
+  }
+  return success();
+}
+
 LogicalResult buildMaxPool(NodeContext &node) {
   FailureOr<Pool> pool = readPool(node);
-  if (failed(pool))
+  if (failed(pool) || failed(checkWindows(node, *pool)))
     return failure();
   const Sliding &s = pool->sliding;
   Dims shape = pool->shape();
@@ -118,20 +144,6 @@ LogicalResult buildMaxPool(NodeContext &node) {
   Tensor starts = node.binary<nn::MulOp>(
       planes, along(node.splat(static_cast<double>(size), i64), planes.shape, planes));
   return node.set(node.binary<nn::AddOp>(indices, along(starts, shape, indices)), 1);
-}
-
-/// How many elements each window along one dimension has inside the data, or inside the padded data.
-SmallVector<double> countElements(const Pool &pool, size_t i, bool withPadding) {
-  const Sliding &s = pool.sliding;
-  int64_t begin = withPadding ? -s.low[i] : 0, end = pool.spatial[i] + (withPadding ? pool.high[i] : 0);
-  SmallVector<double> counts;
-  for (int64_t o = 0; o < s.positions[i]; ++o) {
-    int64_t start = o * s.strides[i] - s.low[i], d = s.dilations[i];
-    int64_t skipped = start >= begin ? 0 : (begin - start + d - 1) / d;
-    int64_t inside = start >= end ? 0 : (end - 1 - start) / d + 1;
-    counts.push_back(static_cast<double>(std::max<int64_t>(std::min(inside, s.window[i]) - skipped, 0)));
-  }
-  return counts;
 }
 
 /// The number of elements of each window: a product of one small vector for each dimension.

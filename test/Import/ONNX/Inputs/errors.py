@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import window_errors
 from graph import Graph
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -120,7 +121,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     bad = []
-    for index, (message, build) in enumerate(CASES):
+    cases = CASES + window_errors.CASES
+    for index, (message, build) in enumerate(cases):
         g = OpenGraph(20)
         output = build(g)
         g.nodes[-1].name = "wrong" if g.nodes[-1].op_type != "SequenceAt" or "sequence" in message else g.nodes[-1].name
@@ -134,7 +136,7 @@ def main():
             bad.append("case %d: status %d, wanted '%s', got: %s" % (index, result.returncode, message, result.stderr))
     if bad:
         sys.exit("\n".join(bad))
-    print("%d mistakes are named" % len(CASES))
+    print("%d mistakes are named" % len(cases))
 
 
 main()

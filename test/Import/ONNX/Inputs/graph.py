@@ -7,7 +7,7 @@ class Graph:
     """Nodes and constants of the model under construction; the case at work."""
 
     def __init__(self, opset):
-        self.opset, self.nodes, self.constants, self.cases, self.count = opset, [], [], [], 0
+        self.opset, self.nodes, self.constants, self.cases, self.references, self.count = opset, [], [], [], [], 0
 
     def const(self, value, dtype=None):
         """A constant node: part of the graph, not a weight."""
@@ -32,5 +32,16 @@ class Graph:
         self.nodes.append(helper.make_node(op_type, list(inputs), names, name="node_" + names[0], **attributes))
         return names[0] if outputs == 1 else names
 
-    def case(self, name, output):
+    def case(self, name, output, same_as=None):
+        """`same_as`: another output that must have the same numbers, where the reference evaluator lacks this one."""
         self.cases.append((name, output))
+        self.references.append(same_as or output)
+
+    def needed(self, outputs):
+        """The nodes that these outputs need."""
+        wanted, nodes = set(outputs), []
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.output):
+                wanted.update(node.input)
+                nodes.insert(0, node)
+        return nodes

@@ -183,6 +183,78 @@ def contraction(g):
     g.case("Gemm column", g.op("Gemm", flat, m, g.const([[2.0]], np.float32)))
 
 
+def image(g, *shape, scale=0.7):
+    """Values of both signs without a pattern, one image for each element of the batch."""
+    count = int(np.prod(shape))
+    row = g.const(np.sin(np.arange(count) * scale).reshape((1,) + shape), np.float32)
+    return g.op("Mul", row, g.op("Reshape", g.op("ReduceSum", "x", g.ints(1, 2)), g.ints(-1, *[1] * len(shape))))
+
+
+def kernel(g, *shape):
+    return g.const(np.cos(np.arange(int(np.prod(shape))) * 0.9).reshape(shape), np.float32)
+
+
+def convolution(g):
+    line, plane, volume = image(g, 4, 9), image(g, 4, 7, 6), image(g, 2, 4, 5, 3)
+    bias = g.const([0.5, -1, 2, 0.25, 1, -2], np.float32)
+    g.case("Conv", g.op("Conv", plane, kernel(g, 6, 4, 3, 3), bias))
+    g.case("Conv pads", g.op("Conv", plane, kernel(g, 6, 4, 3, 2), bias, pads=[1, 0, 2, 1], strides=[2, 1]))
+    g.case("Conv groups", g.op("Conv", plane, kernel(g, 6, 2, 3, 3), group=2, dilations=[2, 1]))
+    g.case("Conv depthwise", g.op("Conv", plane, kernel(g, 4, 1, 2, 2), group=4, kernel_shape=[2, 2]))
+    g.case("Conv line", g.op("Conv", line, kernel(g, 6, 4, 3), bias, auto_pad="VALID", strides=[2]))
+    g.case("Conv volume", g.op("Conv", volume, kernel(g, 6, 2, 2, 3, 2), bias, pads=[0, 1, 0, 1, 1, 0]))
+    for mode in ["SAME_UPPER", "SAME_LOWER"]:
+        g.case("Conv " + mode, g.op("Conv", plane, kernel(g, 6, 4, 2, 4), auto_pad=mode, strides=[1, 2]))
+    g.case("ConvTranspose", g.op("ConvTranspose", plane, kernel(g, 4, 6, 3, 2), bias))
+    g.case("ConvTranspose pads", g.op("ConvTranspose", plane, kernel(g, 4, 6, 3, 3), bias, strides=[3, 2], pads=[1, 0, 1, 2]))
+    g.case("ConvTranspose output_padding",
+           g.op("ConvTranspose", plane, kernel(g, 4, 3, 3, 3), strides=[3, 2], output_padding=[2, 1], pads=[1, 1, 1, 1]))
+    weight = kernel(g, 4, 2, 3)
+    g.case("ConvTranspose output_shape", g.op("ConvTranspose", line, weight, strides=[3], output_shape=[24]),
+           same_as=g.op("ConvTranspose", line, weight, strides=[3], pads=[2, 1]))
+    g.case("ConvTranspose output_shape upper", g.op("ConvTranspose", line, weight, strides=[3], output_shape=[24], auto_pad="SAME_UPPER"),
+           same_as=g.op("ConvTranspose", line, weight, strides=[3], pads=[1, 2]))
+    g.case("ConvTranspose output_shape beyond", g.op("ConvTranspose", line, weight, strides=[3], output_shape=[29]),
+           same_as=g.op("Pad", g.op("ConvTranspose", line, weight, strides=[3]), g.ints(0, 0, 0, 0, 0, 2)))
+    g.case("ConvTranspose larger", g.op("ConvTranspose", line, kernel(g, 4, 2, 3), strides=[2], output_padding=[1], dilations=[2]))
+    g.case("ConvTranspose same", g.op("ConvTranspose", plane, kernel(g, 4, 2, 3, 3), strides=[2, 2], auto_pad="SAME_UPPER"))
+    g.case("ConvTranspose lower", g.op("ConvTranspose", plane, kernel(g, 4, 2, 3, 3), strides=[2, 2], auto_pad="SAME_LOWER"))
+
+
+def pooling(g):
+    line, plane, volume = image(g, 4, 9), image(g, 2, 7, 6), image(g, 2, 4, 5, 3)
+    for op in ["MaxPool", "AveragePool", "LpPool"]:
+        g.case(op, g.op(op, plane, kernel_shape=[2, 3]))
+        g.case(op + " strides", g.op(op, plane, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1]))
+        g.case(op + " line", g.op(op, line, kernel_shape=[3], strides=[2]))
+        g.case(op + " volume", g.op(op, volume, kernel_shape=[2, 2, 2], strides=[1, 2, 1]))
+        for mode in ["SAME_UPPER", "SAME_LOWER", "VALID"]:
+            # The reference evaluator pads the other side for SAME_LOWER.
+            pads = {"SAME_UPPER": [0, 0, 1, 1], "SAME_LOWER": [1, 1, 0, 0], "VALID": [0, 0, 0, 0]}[mode]
+            g.case(op + " " + mode, g.op(op, plane, kernel_shape=[2, 4], auto_pad=mode, strides=[1, 3]),
+                   same_as=g.op(op, plane, kernel_shape=[2, 4], pads=pads, strides=[1, 3]))
+    for op in ["MaxPool", "AveragePool"]:
+        # The reference evaluator divides by another count than onnxruntime.
+        g.case(op + " ceil", g.op(op, plane, kernel_shape=[3, 3], strides=[3, 2], ceil_mode=1),
+               same_as=g.op(op, plane, kernel_shape=[3, 3], strides=[3, 2], pads=[0, 0, 2, 1]))
+        g.case(op + " ceil pads", g.op(op, plane, kernel_shape=[2, 3], strides=[4, 4], pads=[0, 1, 1, 2], ceil_mode=1))
+        g.case(op + " dilations", g.op(op, plane, kernel_shape=[2, 2], dilations=[3, 2]))
+    g.case("AveragePool padding counts",
+           g.op("AveragePool", plane, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], count_include_pad=1))
+    values, indices = g.op("MaxPool", plane, kernel_shape=[2, 2], strides=[2, 2], outputs=2)
+    g.case("MaxPool indices", indices)
+    g.case("MaxPool values", values)
+    _, indices = g.op("MaxPool", plane, kernel_shape=[2, 2], strides=[2, 2], storage_order=1, outputs=2)
+    g.case("MaxPool storage_order", indices)
+    g.case("MaxPool u8", g.op("MaxPool", g.op("Cast", g.op("Mul", g.op("Abs", line), g.const(5, np.float32)), to=TensorProto.UINT8),
+                              kernel_shape=[3]))
+    for op in ["GlobalAveragePool", "GlobalMaxPool"]:
+        g.case(op, g.op(op, plane))
+    g.case("GlobalLpPool", g.op("GlobalLpPool", plane, p=3), same_as=g.op("LpPool", plane, kernel_shape=[7, 6], p=3))
+    g.case("LpPool 1", g.op("LpPool", plane, kernel_shape=[2, 2], p=1))
+    g.case("LpPool 3", g.op("LpPool", plane, kernel_shape=[2, 2], p=3))
+
+
 def mask(g):
     """Position arithmetic of exporters, which folds to closed forms."""
     batch = g.op("Squeeze", g.op("Shape", "x", start=0, end=1))
@@ -232,8 +304,8 @@ def main():
     globals()[family](g)
     # One run without the weights gives the shapes of the cases.
     imports = [helper.make_opsetid("", opset)]
-    outputs = [helper.make_empty_tensor_value_info(output) for _, output in g.cases]
-    graph = helper.make_graph(list(g.nodes), "cases", inputs, outputs, initializer=list(g.constants))
+    outputs = [helper.make_empty_tensor_value_info(output) for output in g.references]
+    graph = helper.make_graph(g.needed(g.references), "cases", inputs, outputs, initializer=list(g.constants))
     expected = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(None, data)
 
     numbers = []
