@@ -55,6 +55,8 @@ public:
 
   /// As NodeContext::stored.
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name, bool isInitializer);
+  /// As NodeContext::dependsOnParameter.
+  bool dependsOnParameter(mlir::Value value) const;
 
 private:
   bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }

@@ -5,6 +5,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -317,6 +318,24 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
 FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef name) {
   return importer->stored(tensor, name, /*isInitializer=*/false);
 }
+
+bool Importer::dependsOnParameter(Value value) const {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (Operation *op = values[i].getDefiningOp()) {
+      values.insert(op->operand_begin(), op->operand_end());
+      continue;
+    }
+    auto role = cast<nn::RoleAttr>(
+        argumentAttributes[cast<BlockArgument>(values[i]).getArgNumber()].get(nn::kRoleAttrName));
+    if (role.getKind() == nn::RoleKind::Parameter)
+      return true;
+  }
+  return false;
+}
+
+bool NodeContext::dependsOnParameter(Value value) const { return importer->dependsOnParameter(value); }
 
 LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
   node.node = &proto;

@@ -136,6 +136,8 @@ public:
   /// A tensor stored in the model: inline if it is small, an argument of the function with its data in a file
   /// otherwise.
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name);
+  /// Whether a trained parameter is among what `value` is computed from.
+  bool dependsOnParameter(mlir::Value value) const;
   /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.
   mlir::FailureOr<mlir::Type> elementType(int onnxType);
 };

@@ -18,6 +18,8 @@ llvm::ArrayRef<OperatorRow> sequenceOperators();
 llvm::ArrayRef<OperatorRow> recurrentOperators();
 llvm::ArrayRef<OperatorRow> convolutionOperators();
 llvm::ArrayRef<OperatorRow> poolingOperators();
+llvm::ArrayRef<OperatorRow> attentionOperators();
+llvm::ArrayRef<OperatorRow> rotaryOperators();
 
 } // namespace zero::onnx_import
 
