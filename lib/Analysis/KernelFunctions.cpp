@@ -17,21 +17,13 @@ bool refuse(std::string *why, const Twine &text) {
 
 std::string describe(Type type) { return llvm::formatv("{0}", type).str(); }
 
-bool isSupportedElement(Type type) {
-  return type.isF32() || type.isF64() || (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 64);
-}
-
 /// Ops that the generator writes out; the rest of the elementwise ops are composites.
 bool isPrimitiveElementwise(Operation *op) {
   return isa<nn::NegOp, nn::AbsOp, nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp,
-             nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp, nn::ReluOp, nn::SignOp, nn::FloorOp,
-             nn::CeilOp, nn::RoundOp, nn::NotOp, nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp,
-             nn::MinOp, nn::PowOp, nn::RemOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::CompareOp, nn::SelectOp,
-             nn::CastOp>(op);
-}
-
-bool hasFloat32FormOnly(Operation *op) {
-  return isa<nn::ExpOp, nn::LogOp, nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp, nn::PowOp>(op);
+             nn::Log1pOp, nn::Expm1Op, nn::AtanOp, nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp,
+             nn::ReluOp, nn::SignOp, nn::FloorOp, nn::CeilOp, nn::RoundOp, nn::NotOp, nn::AddOp, nn::SubOp,
+             nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp, nn::PowOp, nn::RemOp, nn::ShiftLeftOp,
+             nn::ShiftRightOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::CompareOp, nn::SelectOp, nn::CastOp>(op);
 }
 
 /// Ops and results of a kernel's block; the terminator's operands are the results.
@@ -63,12 +55,6 @@ bool isCodegenSupported(Operation *op, std::string *why) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
       return refuse(why, name + ": type " + describe(type) + " has no static shape");
-    if (!isSupportedElement(tensor.getElementType()))
-      return refuse(why,
-                    name + ": no generated code for elements of type " + describe(tensor.getElementType()));
-    if (hasFloat32FormOnly(op) && !tensor.getElementType().isF32())
-      return refuse(why,
-                    name + ": generated code for f32 only, not for " + describe(tensor.getElementType()));
   }
   if (auto constant = dyn_cast<nn::ConstantOp>(op))
     return constant.getValue().isSplat() || refuse(why, name + ": only a splat may be inside a kernel");

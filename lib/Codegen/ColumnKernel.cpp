@@ -49,7 +49,7 @@ void KernelEmitter::emitColumns() {
   int64_t tiles = llvm::divideCeil(shape.inner, kCellElements);
   SmallVector<nn::ReduceOp> &reductions = passes[0].reductions;
   for (nn::ReduceOp op : reductions) {
-    unsigned bytes = std::max(8u, elementOf(op.getOperand()).getIntOrFloatBitWidth()) / 8;
+    unsigned bytes = std::max(8u, l.registerOf(elementOf(op.getOperand())).getIntOrFloatBitWidth()) / 8;
     totals.push_back(allocate(std::min(kTileBlock, tiles) * kCellElements * bytes));
   }
   auto divide = [&](Value value, int64_t divisor) {
@@ -71,7 +71,8 @@ void KernelEmitter::emitColumns() {
     for (auto [op, pointer] : llvm::zip_equal(reductions, totals)) {
       Value neutral = emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand()));
       for (int64_t i = 0; i < kCellElements; i += kVectorElements)
-        store(neutral, pointer, l.add(position, index(i)), elementOf(op.getOperand()), kVectorElements);
+        store(neutral, pointer, l.add(position, index(i)), l.registerOf(elementOf(op.getOperand())),
+              kVectorElements);
     }
   });
   scf::ForOp rowBlocks = openLoop(index(0), index(shape.reduced), kRowBlock);
@@ -111,7 +112,7 @@ void KernelEmitter::emitColumnTile(Value outerIndex, Value firstRow, Value lastR
   Value position = l.mul(scratchTile, index(kCellElements));
   for (size_t k = 0; k < width; ++k)
     for (auto [r, op] : llvm::enumerate(pass.reductions)) {
-      Type element = elementOf(op.getOperand());
+      Type element = l.registerOf(elementOf(op.getOperand()));
       Value offset = l.add(position, index(k * kVectorElements));
       Value total = load(totals[r], offset, element, kVectorElements, kVectorElements);
       total = emitCombine(vectors(), op.getKind(), total, loop.getResult(k * count + r), isUnsigned(op));
@@ -130,9 +131,12 @@ void KernelEmitter::emitColumnResults(Value outerIndex, Value tile, Value scratc
   Value start = l.mul(tile, index(kCellElements)), position = l.mul(scratchTile, index(kCellElements));
   for (int64_t k = 0; k < elements; k += kVectorElements) {
     Chunk chunk(l.add(start, index(k)), std::min(kVectorElements, elements - k), 1);
-    for (auto [r, op] : llvm::enumerate(passes[0].reductions))
-      chunk.vectors[op.getResult()] = load(totals[r], l.add(position, index(k)), elementOf(op.getOperand()),
-                                           kVectorElements, kVectorElements);
+    for (auto [r, op] : llvm::enumerate(passes[0].reductions)) {
+      Type element = elementOf(op.getOperand());
+      Value total =
+          load(totals[r], l.add(position, index(k)), l.registerOf(element), kVectorElements, kVectorElements);
+      chunk.vectors[op.getResult()] = vectors().roundTo(total, element);
+    }
     emitChunk(passes[1], chunk, {});
   }
 }

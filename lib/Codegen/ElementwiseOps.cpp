@@ -1,5 +1,7 @@
 //===- ElementwiseOps.cpp - nn's elementwise ops on registers -------------===//
 #include "Lanes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <limits>
 
 using namespace mlir;
@@ -32,29 +34,89 @@ static Value emitDivision(Lanes l, Value x, Value y, bool isUnsigned, bool remai
   return l.select(isZero, zero, result);
 }
 
-static Value emitCast(Lanes l, Value x, Type from, Type to) {
-  Type type = l.typeOf(to);
+/// The nearest integer below or at x in magnitude that the type holds; NaN gives 0.
+static Value emitFloatToInt(Lanes l, Value x, Type to) {
+  StringRef name = isUnsignedElement(to) ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+  return LLVM::CallIntrinsicOp::create(l.builder, l.loc, l.typeOf(to), l.builder.getStringAttr(name),
+                                       ValueRange{x})
+      ->getResult(0);
+}
+
+/// An f64 as the f32 whose last bit is 1 where bits are lost: rounding that once more to f16 or bf16 gives
+/// what rounding the f64 once gives.
+static Value narrowToOdd(Lanes l, Value x) {
+  Value nearest = arith::TruncFOp::create(l.builder, l.loc, l.typeOf(l.f32()), x);
+  Value back = arith::ExtFOp::create(l.builder, l.loc, l.typeOf(l.f64()), nearest);
+  Value bits = l.bitcast(nearest, l.i32()), one = l.integer(l.i32(), 1);
+  Value isFar = l.compare(Float::OGT, l.absFloat(back), l.absFloat(x));
+  Value odd = l.either(l.select(isFar, l.sub(bits, one), bits), one);
+  return l.bitcast(l.select(l.compare(Float::ONE, back, x), odd, bits), l.f32());
+}
+
+/// An integer of 64 bits as an f64 that another rounding to few bits does not tell from it.
+static Value widenToOdd(Lanes l, Value x, bool isUnsigned) {
+  auto convert = [&](Value value) {
+    return isUnsigned ? Value(arith::UIToFPOp::create(l.builder, l.loc, l.typeOf(l.f64()), value))
+                      : Value(arith::SIToFPOp::create(l.builder, l.loc, l.typeOf(l.f64()), value));
+  };
+  auto number = [&](int64_t value) { return l.integer(l.i64(), value); };
+  // The lowest 11 bits become one.
+  Value lost = l.both(x, number(0x7ff));
+  Value sticky = l.select(l.compare(Int::ne, lost, number(0)), number(0x800), number(0));
+  Value odd = l.either(l.both(x, number(~int64_t(0x7ff))), sticky);
+  Value limit = number(int64_t(1) << 53), isLarge = l.compare(isUnsigned ? Int::ugt : Int::sgt, x, limit);
+  if (!isUnsigned)
+    isLarge = l.either(isLarge, l.compare(Int::slt, x, number(-(int64_t(1) << 53))));
+  return convert(l.select(isLarge, odd, x));
+}
+
+Value emitCast(Lanes l, Value x, Type from, Type to) {
+  if (from == to)
+    return x;
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
-  if (x.getType() == type && fromFloat == toFloat)
-    return x;
+  Type type = l.typeOf(to);
   OpBuilder &b = l.builder;
   if (to.isInteger(1))
     return fromFloat ? l.compare(Float::UNE, x, l.constant(from, 0.0))
                      : l.compare(Int::ne, x, l.integer(from, 0));
-  if (fromFloat && toFloat)
-    return fromBits < toBits ? Value(arith::ExtFOp::create(b, l.loc, type, x))
-                             : Value(arith::TruncFOp::create(b, l.loc, type, x));
+  bool toNarrow = toFloat && toBits == 16;
+  if (fromFloat && toFloat) {
+    if (from.isF64())
+      return toNarrow ? l.roundTo(narrowToOdd(l, x), to) : Value(arith::TruncFOp::create(b, l.loc, type, x));
+    return to.isF64() ? Value(arith::ExtFOp::create(b, l.loc, type, x)) : l.roundTo(x, to);
+  }
   if (fromFloat)
-    return isUnsignedElement(to) ? Value(arith::FPToUIOp::create(b, l.loc, type, x))
-                                 : Value(arith::FPToSIOp::create(b, l.loc, type, x));
-  if (toFloat)
-    return isUnsignedElement(from) ? Value(arith::UIToFPOp::create(b, l.loc, type, x))
-                                   : Value(arith::SIToFPOp::create(b, l.loc, type, x));
+    return emitFloatToInt(l, x, to);
+  bool isUnsigned = isUnsignedElement(from);
+  if (toNarrow && fromBits == 64)
+    return l.roundTo(narrowToOdd(l, widenToOdd(l, x, isUnsigned)), to);
+  if (toFloat) {
+    Type first = toNarrow && fromBits == 32 ? l.typeOf(l.f64()) : type; // holds every integer of 32 bits
+    Value number = isUnsigned ? Value(arith::UIToFPOp::create(b, l.loc, first, x))
+                              : Value(arith::SIToFPOp::create(b, l.loc, first, x));
+    return first == type ? l.roundTo(number, to) : l.roundTo(narrowToOdd(l, number), to);
+  }
   if (fromBits > toBits)
     return arith::TruncIOp::create(b, l.loc, type, x);
-  return isUnsignedElement(from) ? Value(arith::ExtUIOp::create(b, l.loc, type, x))
-                                 : Value(arith::ExtSIOp::create(b, l.loc, type, x));
+  if (fromBits == toBits)
+    return x;
+  return isUnsigned ? Value(arith::ExtUIOp::create(b, l.loc, type, x))
+                    : Value(arith::ExtSIOp::create(b, l.loc, type, x));
+}
+
+/// x * 2^y or x / 2^y rounded down. A shift by the width or more leaves nothing, or the sign.
+static Value emitShift(Lanes l, Value x, Value y, bool isUnsigned, bool left) {
+  Type element = getElementType(x);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  Value isInside = l.compare(Int::ult, y, l.integer(element, bits)), zero = l.integer(element, 0);
+  OpBuilder &b = l.builder;
+  if (!left && !isUnsigned)
+    return arith::ShRSIOp::create(b, l.loc, x, l.select(isInside, y, l.integer(element, bits - 1)));
+  Value count = l.select(isInside, y, zero);
+  Value shifted = left ? Value(arith::ShLIOp::create(b, l.loc, x, count))
+                       : Value(arith::ShRUIOp::create(b, l.loc, x, count));
+  return l.select(isInside, shifted, zero);
 }
 
 static Value emitCompare(Lanes l, nn::ComparePredicate predicate, Value x, Value y, Type element) {
@@ -108,7 +170,7 @@ static Value emitSign(Lanes l, Value x, Type element) {
 
 /// x^c for the exponents that models use, as the operations that they stand for.
 static Value emitPowConstant(Lanes l, Value x, double exponent) {
-  Value one = l.constant(l.f32(), 1.0);
+  Value one = l.constant(getElementType(x), 1.0);
   if (exponent == 1.0)
     return x;
   if (exponent == 2.0)
@@ -124,7 +186,35 @@ static Value emitPowConstant(Lanes l, Value x, double exponent) {
   return {};
 }
 
-static Value emitPowOp(Lanes l, nn::PowOp op, Value x, Value y) {
+/// x^y of integers by squaring, with wrap-around; a negative y gives the reciprocal without its fraction.
+static Value emitIntegerPow(Lanes l, Value x, Value y, bool isUnsigned) {
+  Type element = getElementType(x);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  Value zero = l.integer(element, 0), one = l.integer(element, 1);
+  auto index = [&](int64_t value) {
+    return Value(arith::ConstantOp::create(l.builder, l.loc, l.builder.getI64IntegerAttr(value)));
+  };
+  auto loop = scf::ForOp::create(
+      l.builder, l.loc, index(0), index(bits), index(1), ValueRange{one, x, y},
+      [&](OpBuilder &, Location, Value, ValueRange carried) {
+        Value result = carried[0], base = carried[1], rest = carried[2];
+        Value isOdd = l.compare(Int::ne, l.both(rest, one), zero);
+        result = l.select(isOdd, l.mul(result, base), result);
+        Value halved = arith::ShRUIOp::create(l.builder, l.loc, rest, one);
+        scf::YieldOp::create(l.builder, l.loc, ValueRange{result, l.mul(base, base), halved});
+      });
+  Value result = loop.getResult(0);
+  if (isUnsigned)
+    return result;
+  // 1^y and (-1)^y are what the loop says, whatever the sign of y.
+  Value isUnit = l.either(l.compare(Int::eq, x, one), l.compare(Int::eq, x, l.integer(element, -1)));
+  Value isNegative = l.compare(Int::slt, y, zero);
+  return l.select(isNegative, l.select(isUnit, result, zero), result);
+}
+
+static Value emitPowOp(Lanes l, nn::PowOp op, Value x, Value y, Type element) {
+  if (isa<IntegerType>(element))
+    return emitIntegerPow(l, x, y, isUnsignedElement(element));
   Operation *source = op.getRhs().getDefiningOp();
   while (source && isa<nn::BroadcastOp, nn::ReshapeOp>(source))
     source = source->getOperand(0).getDefiningOp();
@@ -136,7 +226,13 @@ static Value emitPowOp(Lanes l, nn::PowOp op, Value x, Value y) {
   return emitPow(l, x, y);
 }
 
-Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
+/// Ops whose f32 result of f16 or bf16 operands is a value of that type.
+static bool keepsType(Operation *op) {
+  return isa<nn::NegOp, nn::AbsOp, nn::ReluOp, nn::SignOp, nn::FloorOp, nn::CeilOp, nn::RoundOp, nn::MaxOp,
+             nn::MinOp, nn::CompareOp, nn::SelectOp, nn::CastOp>(op);
+}
+
+static Value emitOp(Lanes l, Operation *op, ValueRange operands) {
   Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
   Type resultElement = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
   bool isFloat = isa<FloatType>(element), isUnsigned = isUnsignedElement(element);
@@ -150,7 +246,9 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
         return isFloat ? l.absFloat(x) : isUnsigned ? x : l.max(x, l.sub(number(0), x), false);
       })
       .Case([&](nn::ExpOp) { return emitExp(l, x); })
+      .Case([&](nn::Expm1Op) { return emitExpm1(l, x); })
       .Case([&](nn::LogOp) { return emitLog(l, x); })
+      .Case([&](nn::Log1pOp) { return emitLog1p(l, x); })
       .Case([&](nn::SqrtOp) { return l.sqrt(x); })
       .Case([&](nn::RsqrtOp) { return l.divFloat(number(1), l.sqrt(x)); })
       .Case([&](nn::ReciprocalOp) { return l.divFloat(number(1), x); })
@@ -159,6 +257,7 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
       .Case([&](nn::ErfOp) { return emitErf(l, x); })
       .Case([&](nn::SinOp) { return emitSin(l, x); })
       .Case([&](nn::CosOp) { return emitCos(l, x); })
+      .Case([&](nn::AtanOp) { return emitAtan(l, x); })
       .Case([&](nn::ReluOp) { return l.max(x, number(0), isUnsigned); })
       .Case([&](nn::SignOp) { return emitSign(l, x, element); })
       .Case([&](nn::FloorOp) { return l.floor(x); })
@@ -173,10 +272,12 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
       })
       .Case([&](nn::MaxOp) { return l.max(x, y, isUnsigned); })
       .Case([&](nn::MinOp) { return l.min(x, y, isUnsigned); })
-      .Case([&](nn::PowOp pow) { return emitPowOp(l, pow, x, y); })
+      .Case([&](nn::PowOp pow) { return emitPowOp(l, pow, x, y, element); })
       .Case([&](nn::RemOp) {
         return isFloat ? emitRemainder(l, x, y) : emitDivision(l, x, y, isUnsigned, /*remainder=*/true);
       })
+      .Case([&](nn::ShiftLeftOp) { return emitShift(l, x, y, isUnsigned, /*left=*/true); })
+      .Case([&](nn::ShiftRightOp) { return emitShift(l, x, y, isUnsigned, /*left=*/false); })
       .Case([&](nn::AndOp) { return l.both(x, y); })
       .Case([&](nn::OrOp) { return l.either(x, y); })
       .Case([&](nn::XorOp) { return arith::XOrIOp::create(l.builder, l.loc, x, y); })
@@ -184,6 +285,12 @@ Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
       .Case([&](nn::SelectOp) { return l.select(x, y, operands[2]); })
       .Case([&](nn::CastOp) { return emitCast(l, x, element, resultElement); })
       .Default([](Operation *) { return Value(); });
+}
+
+Value emitElementwise(Lanes l, Operation *op, ValueRange operands) {
+  Value result = emitOp(l, op, operands);
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return keepsType(op) || isa<IntegerType>(element) ? result : l.roundTo(result, element);
 }
 
 Value emitCombine(Lanes l, nn::ReduceKind kind, Value a, Value b, bool isUnsigned) {

@@ -54,10 +54,10 @@ Value KernelEmitter::allocate(int64_t bytes) {
   return LLVM::AllocaOp::create(builder, loc, pointer, builder.getI8Type(), index(bytes), /*alignment=*/64);
 }
 
-/// The type of an element in memory: i1 takes a byte.
+/// The type of an element in memory: i1 takes a byte, f16 and bf16 are 16 bits there.
 static Type storageOf(Type element, OpBuilder &builder) {
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return builder.getIntegerType(std::max(8u, integer.getWidth()));
+  if (isa<IntegerType>(element) || element.isF16() || element.isBF16())
+    return builder.getIntegerType(std::max(8u, element.getIntOrFloatBitWidth()));
   return element;
 }
 
@@ -88,18 +88,14 @@ Value KernelEmitter::load(Value pointer, Value offset, Type element, int64_t wid
       value = vector::ShuffleOp::create(builder, loc, value, zeros, mask);
     }
   }
-  if (!element.isInteger(1))
-    return value;
-  Lanes lanes(builder, loc, width);
-  return lanes.compare(arith::CmpIPredicate::ne, value, lanes.integer(storage, 0));
+  return Lanes(builder, loc, width).fromMemory(value, element);
 }
 
 void KernelEmitter::store(Value value, Value pointer, Value offset, Type element, int64_t count) {
   Type storage = storageOf(element, builder);
   auto vector = dyn_cast<VectorType>(value.getType());
   int64_t width = vector ? vector.getDimSize(0) : 1;
-  if (element.isInteger(1))
-    value = arith::ExtUIOp::create(builder, loc, Lanes(builder, loc, width).typeOf(storage), value);
+  value = Lanes(builder, loc, width).toMemory(value, element);
   if (count < width) {
     if (count == 1) {
       value = vector::ExtractOp::create(builder, loc, value, int64_t(0));
@@ -233,7 +229,7 @@ Value KernelEmitter::emitIota(nn::IotaOp op, Chunk *chunk) {
     Value first = convert(start, scalars());
     result = counts ? lanes.count(first, integer) : lanes.broadcast(first);
   }
-  return isFloat ? Value(arith::SIToFPOp::create(builder, loc, lanes.typeOf(element), result)) : result;
+  return isFloat ? emitCast(lanes, result, integer, element) : result;
 }
 
 /// The iota that `value` repeats or reshapes, or null.

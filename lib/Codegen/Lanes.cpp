@@ -13,9 +13,14 @@ Type getElementType(Value value) {
   return value.getType();
 }
 
-Type Lanes::typeOf(Type element) const {
+Type Lanes::registerOf(Type element) const {
   if (auto integer = dyn_cast<IntegerType>(element))
-    element = builder.getIntegerType(integer.getWidth());
+    return builder.getIntegerType(integer.getWidth());
+  return element.isF16() || element.isBF16() ? f32() : element;
+}
+
+Type Lanes::typeOf(Type element) const {
+  element = registerOf(element);
   return width == 1 ? element : Type(VectorType::get({width}, element));
 }
 
@@ -24,6 +29,12 @@ Value Lanes::splat(Attribute value, Type element) const {
   if (auto integer = dyn_cast<IntegerAttr>(value))
     value = IntegerAttr::get(builder.getIntegerType(integer.getType().getIntOrFloatBitWidth()),
                              integer.getValue());
+  if (auto number = dyn_cast<FloatAttr>(value); number && (element.isF16() || element.isBF16())) {
+    APFloat wide = number.getValue();
+    bool losesInfo;
+    wide.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &losesInfo);
+    value = FloatAttr::get(f32(), wide);
+  }
   if (auto vector = dyn_cast<VectorType>(type))
     value = SplatElementsAttr::get(vector, value);
   return arith::ConstantOp::create(builder, loc, type, cast<TypedAttr>(value));
@@ -35,6 +46,49 @@ Value Lanes::integer(Type element, int64_t value) const {
   unsigned bits = element.getIntOrFloatBitWidth();
   return splat(IntegerAttr::get(builder.getIntegerType(bits), APInt(bits, value, true, true)), element);
 }
+
+Value Lanes::roundTo(Value value, Type element) const {
+  if (element.isF16()) {
+    Type half = width == 1 ? element : Type(VectorType::get({width}, element));
+    Value narrow = arith::TruncFOp::create(builder, loc, half, value);
+    return arith::ExtFOp::create(builder, loc, typeOf(f32()), narrow);
+  }
+  if (!element.isBF16())
+    return value;
+  // Half of the last place but one bit, and that bit where the last place is odd.
+  Value bits = bitcast(value, i32());
+  Value odd = both(shiftRight(bits, 16), integer(i32(), 1));
+  Value rounded = add(add(bits, integer(i32(), 0x7fff)), odd);
+  Value quiet = either(bits, integer(i32(), 0x400000));
+  Value isNaN = compare(arith::CmpFPredicate::UNO, value, value);
+  return bitcast(both(select(isNaN, quiet, rounded), integer(i32(), -0x10000)), f32());
+}
+
+Value Lanes::fromMemory(Value value, Type element) const {
+  if (element.isInteger(1))
+    return compare(arith::CmpIPredicate::ne, value, integer(getElementType(value), 0));
+  if (element.isF16()) {
+    Type half = width == 1 ? element : Type(VectorType::get({width}, element));
+    Value narrow = arith::BitcastOp::create(builder, loc, half, value);
+    return arith::ExtFOp::create(builder, loc, typeOf(f32()), narrow);
+  }
+  if (element.isBF16())
+    return bitcast(shiftLeft(arith::ExtUIOp::create(builder, loc, typeOf(i32()), value), 16), f32());
+  return value;
+}
+
+Value Lanes::toMemory(Value value, Type element) const {
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(builder, loc, typeOf(builder.getI8Type()), value);
+  if (element.isF16()) {
+    Type half = width == 1 ? element : Type(VectorType::get({width}, element));
+    return bitcast(arith::TruncFOp::create(builder, loc, half, value), i16());
+  }
+  if (element.isBF16())
+    return arith::TruncIOp::create(builder, loc, typeOf(i16()), shiftRight(bitcast(value, i32()), 16));
+  return value;
+}
+
 Value Lanes::broadcast(Value scalar) const {
   return width == 1 ? scalar
                     : Value(vector::BroadcastOp::create(builder, loc, typeOf(scalar.getType()), scalar));

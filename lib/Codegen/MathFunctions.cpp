@@ -1,10 +1,10 @@
-//===- MathFunctions.cpp - Elementary functions, inline -------------------===//
+//===- MathFunctions.cpp - Elementary functions of f32, inline ------------===//
 //
 // Coefficients are minimax fits; the error bounds in Lanes.h were measured against float64 over the whole
 // range (test/Unit/Codegen). Special values are those of C's functions.
 //
 //===----------------------------------------------------------------------===//
-#include "Lanes.h"
+#include "DoubleParts.h"
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -29,6 +29,8 @@ static std::pair<double, double> splitFloat(double value) {
 // x = n ln 2 + r with |r| <= ln 2 / 2; e^x = 2^(n - 1) (2 e^r), which overflows only where the result does. n
 // stands in the low bits of x / ln 2 + 1.5 x 2^23. Results below 2^-125 are 0.
 Value emitExp(Lanes l, Value x) {
+  if (getElementType(x).isF64())
+    return emitDoubleExp(l, x);
   Value low = l.constant(l.f32(), -87.3), high = l.constant(l.f32(), 89.0), two = l.constant(l.f32(), 2.0);
   x = l.select(l.compare(Float::OLT, x, low), low, x);
   x = l.select(l.compare(Float::OGT, x, high), high, x);
@@ -46,8 +48,32 @@ Value emitExp(Lanes l, Value x) {
   return l.mul(p, l.bitcast(exponent, l.f32()));
 }
 
-// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log(m) = g - g^2/2 + g^3 p(g), g = m - 1.
-Value emitLog(Lanes l, Value x) {
+// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)), which overflows only where the result does.
+Value emitExpm1(Lanes l, Value x) {
+  if (getElementType(x).isF64())
+    return emitDoubleExpm1(l, x);
+  Value low = l.constant(l.f32(), -18.0), high = l.constant(l.f32(), 89.0);
+  Value cut = l.select(l.compare(Float::OLT, x, low), low, x);
+  cut = l.select(l.compare(Float::OGT, cut, high), high, cut);
+  Value magic = l.constant(l.f32(), 12582912.0);
+  Value shifted = l.fma(cut, l.constant(l.f32(), std::numbers::log2e), magic);
+  Value n = l.sub(shifted, magic);
+  auto [ln2, ln2Rest] = splitFloat(std::numbers::ln2);
+  Value r = l.fma(n, l.constant(l.f32(), -ln2), cut);
+  r = l.fma(n, l.constant(l.f32(), -ln2Rest), r);
+  Value p = l.polynomial(
+      r, {0.5, 0.16666576266288757, 0.04166637361049652, 0.008363181725144386, 0.0013941122451797128});
+  p = l.fma(p, l.mul(r, r), r);
+  Value exponent = l.add(l.shiftLeft(l.bitcast(shifted, l.i32()), 23), l.integer(l.i32(), 126 << 23));
+  Value scale = l.bitcast(exponent, l.f32());
+  Value result = l.fma(scale, p, l.sub(scale, l.constant(l.f32(), 0.5)));
+  result = l.add(result, result);
+  return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
+}
+
+// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log(m) = g - g^2/2 + g^3 p(g), g = m - 1. `correction` is added
+// before rounding.
+static Value emitLogOf(Lanes l, Value x, Value correction) {
   Value isSmall = l.compare(Float::OLT, x, l.constant(l.f32(), 0x1p-126));
   Value y = l.select(isSmall, l.mul(x, l.constant(l.f32(), 0x1p23)), x);
   Value scaled = l.select(isSmall, l.constant(l.f32(), -23.0), l.constant(l.f32(), 0.0));
@@ -62,6 +88,8 @@ Value emitLog(Lanes l, Value x) {
   p = l.mul(p, l.mul(square, g));
   constexpr double ln2 = 0.693145751953125;
   p = l.fma(e, l.constant(l.f32(), std::numbers::ln2 - ln2), p);
+  if (correction)
+    p = l.add(p, correction);
   p = l.fma(square, l.constant(l.f32(), -0.5), p);
   Value result = l.fma(e, l.constant(l.f32(), ln2), l.add(g, p));
   Value zero = l.constant(l.f32(), 0.0), infinity = l.constant(l.f32(), kInfinity);
@@ -71,8 +99,29 @@ Value emitLog(Lanes l, Value x) {
   return l.select(l.compare(Float::ULT, x, infinity), l.select(l.compare(Float::UNO, x, x), x, result), x);
 }
 
+Value emitLog(Lanes l, Value x) {
+  return getElementType(x).isF64() ? emitDoubleLog(l, x) : emitLogOf(l, x, {});
+}
+
+// log(1 + x) = log(u) + (1 + x - u) / u, u = 1 + x rounded.
+Value emitLog1p(Lanes l, Value x) {
+  if (getElementType(x).isF64())
+    return emitDoubleLog1p(l, x);
+  Value one = l.constant(l.f32(), 1.0), u = l.add(one, x), part = l.sub(u, one);
+  Value missing = l.add(l.sub(one, l.sub(u, part)), l.sub(x, part));
+  Value result = emitLogOf(l, u, l.divFloat(missing, u));
+  return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
+}
+
 // |x| > 0.55: 1 - 2 / (e^2|x| + 1), below a polynomial.
 Value emitTanh(Lanes l, Value x) {
+  if (getElementType(x).isF64()) {
+    // t / (t + 2), t = e^2|x| - 1.
+    Value cut = l.constant(l.f64(), 40.0), magnitude = l.absFloat(x);
+    magnitude = l.select(l.compare(Float::OGT, magnitude, cut), cut, magnitude);
+    Value t = emitDoubleExpm1(l, l.add(magnitude, magnitude));
+    return l.copySign(l.divFloat(t, l.add(t, l.constant(l.f64(), 2.0))), x);
+  }
   Value one = l.constant(l.f32(), 1.0), magnitude = l.absFloat(x);
   Value e = emitExp(l, l.add(magnitude, magnitude));
   Value large = l.sub(one, l.divFloat(l.constant(l.f32(), 2.0), l.add(e, one)));
@@ -85,6 +134,8 @@ Value emitTanh(Lanes l, Value x) {
 
 // |x| > 475/512: 1 - e^q(|x|), below a polynomial.
 Value emitErf(Lanes l, Value x) {
+  if (getElementType(x).isF64())
+    return emitDoubleErf(l, x);
   auto f = [&](double value) { return l.constant(l.f32(), value); };
   Value t = l.absFloat(x), square = l.mul(x, x);
   Value q = l.fma(f(-1.72853470e-5), t, f(3.83197126e-4));
@@ -102,13 +153,16 @@ Value emitErf(Lanes l, Value x) {
 
 // e = e^-|x|: 1 / (1 + e) or e / (1 + e), neither of which overflows.
 Value emitSigmoid(Lanes l, Value x) {
-  Value one = l.constant(l.f32(), 1.0), e = emitExp(l, l.negFloat(l.absFloat(x)));
-  Value isNegative = l.compare(Float::OLT, x, l.constant(l.f32(), 0.0));
+  Type element = getElementType(x);
+  Value one = l.constant(element, 1.0), e = emitExp(l, l.negFloat(l.absFloat(x)));
+  Value isNegative = l.compare(Float::OLT, x, l.constant(element, 0.0));
   return l.divFloat(l.select(isNegative, e, one), l.add(one, e));
 }
 
 // In float64: x = k pi/2 + r; the quadrant chooses sine or cosine of r and the sign.
 static Value emitSinCos(Lanes l, Value x, int64_t quadrantOffset) {
+  if (getElementType(x).isF64())
+    return emitDoubleSinCos(l, x, quadrantOffset);
   auto f = [&](double value) { return l.constant(l.f64(), value); };
   Value wide = arith::ExtFOp::create(l.builder, l.loc, l.typeOf(l.f64()), x);
   Value magic = f(0x1.8p52);
@@ -135,8 +189,38 @@ static Value emitSinCos(Lanes l, Value x, int64_t quadrantOffset) {
 Value emitSin(Lanes lanes, Value x) { return emitSinCos(lanes, x, 0); }
 Value emitCos(Lanes lanes, Value x) { return emitSinCos(lanes, x, 1); }
 
+// The tangent's angle is one of 0, pi/4, pi/2 and that of z with |z| <= tan(pi/8).
+Value emitAtan(Lanes l, Value x) {
+  Type element = getElementType(x);
+  bool isDouble = element.isF64();
+  auto f = [&](double value) { return l.constant(element, value); };
+  Value a = l.absFloat(x), one = f(1.0);
+  Value isLarge = l.compare(Float::OGT, a, f(2.414213562373095)),
+        isMiddle = l.compare(Float::OGT, a, f(0.41421356237309503));
+  auto choose = [&](Value large, Value middle, Value small) {
+    return l.select(isLarge, large, l.select(isMiddle, middle, small));
+  };
+  Value z = l.divFloat(choose(f(-1.0), l.sub(a, one), a), choose(a, l.add(a, one), one));
+  Value square = l.mul(z, z);
+  Value p = isDouble
+                ? l.polynomial(square, {-0.33333333333333326, 0.19999999999997695, -0.14285714285391066,
+                                        0.1111111108836892, -0.09090908151440287, 0.07692282915244052,
+                                        -0.06666229073539694, 0.05877044514335497, -0.05218550840246453,
+                                        0.045041458308374235, -0.033488363142403374, 0.015209298935389344})
+                : l.polynomial(square, {-0.33333316445350647, 0.19998489320278168, -0.14243848621845245,
+                                        0.10596004873514175, -0.0608346089720726});
+  // Half of pi in two parts.
+  double high = isDouble ? 0x1.921fb54442d18p0 : static_cast<float>(std::numbers::pi / 2);
+  double low = isDouble ? 0x1.1a62633145c07p-54 : std::numbers::pi / 2 - high;
+  Value rest = l.fma(l.mul(square, z), p, choose(f(low), f(low / 2), f(0.0)));
+  Value result = l.add(choose(f(high), f(high / 2), f(0.0)), l.add(z, rest));
+  return l.copySign(result, x);
+}
+
 // e^(y log|x|) in float64, then C's special values.
 Value emitPow(Lanes l, Value x, Value y) {
+  if (getElementType(x).isF64())
+    return emitDoublePow(l, x, y);
   auto f = [&](double value) { return l.constant(l.f64(), value); };
   auto widen = [&](Value value) {
     return Value(arith::ExtFOp::create(l.builder, l.loc, l.typeOf(l.f64()), value));
@@ -170,16 +254,7 @@ Value emitPow(Lanes l, Value x, Value y) {
   Value power = l.add(l.bitcast(shifted, l.i64()), l.integer(l.i64(), 1023 - 0x4338000000000000));
   Value result = l.mul(l.polynomial(r, inverseFactorials), l.bitcast(l.shiftLeft(power, 52), l.f64()));
 
-  Value isInteger = l.compare(Float::OEQ, l.floor(y), y), half = l.mul(y, f(0.5));
-  Value isOdd = l.both(isInteger, l.compare(Float::ONE, l.floor(half), half));
-  result = l.select(isOdd, l.copySign(result, x), result);
-  Value isNegative = l.both(l.compare(Float::OLT, x, zero), l.compare(Float::OGT, x, f(-kInfinity)));
-  Value isFinite = l.compare(Float::OLT, l.absFloat(y), f(kInfinity));
-  Value noRoot = l.both(l.both(isNegative, isFinite), l.compare(Float::ONE, l.floor(y), y));
-  result = l.select(noRoot, f(std::nan("")), result);
-  Value unit = l.both(l.compare(Float::OEQ, a, one), l.compare(Float::OEQ, l.absFloat(y), f(kInfinity)));
-  Value isOne = l.either(l.either(l.compare(Float::OEQ, y, zero), l.compare(Float::OEQ, x, one)), unit);
-  result = l.select(isOne, one, result);
+  result = fixPower(l, x, y, result);
   return arith::TruncFOp::create(l.builder, l.loc, l.typeOf(l.f32()), result);
 }
 

@@ -8,8 +8,8 @@
 //       accumulators -> scalars of the row
 //
 // A sum has four vectors of partial sums, vector k adding to number k mod 4, combined as a tree: an order
-// that depends on the row's length alone. A kernel without reductions over whole tensors only is one row that
-// is cut into cells.
+// that depends on the row's length alone. Sums of f16 and bf16 are f32 until they are complete. A kernel
+// without reductions over whole tensors only is one row that is cut into cells.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -25,8 +25,9 @@ static constexpr int64_t kScratchBytes = 256 * 1024;
 
 /// Costs more to compute than to store and load.
 static bool isExpensive(Operation *op) {
-  return isa_and_nonnull<nn::ExpOp, nn::LogOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp, nn::TanhOp,
-                         nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp, nn::PowOp, nn::DivOp, nn::RemOp>(op);
+  return isa_and_nonnull<nn::ExpOp, nn::Expm1Op, nn::LogOp, nn::Log1pOp, nn::AtanOp, nn::SqrtOp, nn::RsqrtOp,
+                         nn::ReciprocalOp, nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp,
+                         nn::PowOp, nn::DivOp, nn::RemOp>(op);
 }
 
 /// Adds the vectors that `value` is computed from.
@@ -180,7 +181,8 @@ void KernelEmitter::emitPass(Pass &pass, int level) {
     auto combine = [&](Value a, Value b) {
       return emitCombine(vectors(), op.getKind(), a, b, isUnsigned(op));
     };
-    known[op.getResult()] = combineLanes(op, combine(combine(own[0], own[1]), combine(own[2], own[3])));
+    Value total = combineLanes(op, combine(combine(own[0], own[1]), combine(own[2], own[3])));
+    known[op.getResult()] = scalars().roundTo(total, elementOf(op.getOperand()));
   }
 }
 

@@ -227,14 +227,34 @@ void SectionCommands::emit(nn::ConcatOp op) {
   }
 }
 
-void SectionCommands::emitFill(Operation *op, RankedTensorType type, double value) {
+/// The bits of an element.
+static APInt bitsOf(Attribute element) {
+  if (auto number = dyn_cast<FloatAttr>(element))
+    return number.getValue().bitcastToAPInt();
+  return cast<IntegerAttr>(element).getValue();
+}
+
+void SectionCommands::emitFill(Operation *op, RankedTensorType type, Attribute element) {
   Attribute write = getSlice(op->getResult(0));
-  dispatch(op, "fill", {}, {write}, {getElementCode(type.getElementType()), type.getNumElements()}, {value});
+  dispatch(op, "fill", {}, {write},
+           {getElementBytes(type.getElementType()), type.getNumElements(),
+            static_cast<int64_t>(bitsOf(element).getZExtValue())});
 }
 
 void SectionCommands::emit(nn::PadOp op) {
   RankedTensorType type = getType(op.getResult());
-  emitFill(op, type, op.getValue().convertToDouble());
+  // The number as nn.cast would convert it.
+  Type element = type.getElementType();
+  Attribute value;
+  if (auto floatType = dyn_cast<FloatType>(element)) {
+    value = FloatAttr::get(floatType, op.getValue().convertToDouble());
+  } else {
+    APSInt number(element.getIntOrFloatBitWidth(), element.isUnsignedInteger() || element.isInteger(1));
+    bool isExact;
+    op.getValue().convertToInteger(number, APFloat::rmTowardZero, &isExact);
+    value = IntegerAttr::get(element, number);
+  }
+  emitFill(op, type, value);
   Strides strides = getDenseStrides(type.getShape()), steps;
   int64_t offset = 0;
   for (auto [i, stride] : llvm::enumerate(strides)) {
@@ -247,13 +267,8 @@ void SectionCommands::emit(nn::PadOp op) {
 }
 
 void SectionCommands::emit(nn::ConstantOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  auto elements = cast<DenseElementsAttr>(op.getValue());
-  double value =
-      isa<FloatType>(type.getElementType())
-          ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
-          : elements.getSplatValue<APInt>().roundToDouble(type.getElementType().isSignlessInteger());
-  emitFill(op, type, value);
+  emitFill(op, cast<RankedTensorType>(op.getType()),
+           cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>());
 }
 
 } // namespace zero::conversion

@@ -34,7 +34,7 @@ private:
   void emitStridedCopy(mlir::Operation *op, Shape sizes, int64_t elementBytes, const Place &source,
                        int64_t sourceOffset, Strides sourceStrides, const Place &target, int64_t targetOffset,
                        Strides targetStrides);
-  void emitFill(mlir::Operation *op, mlir::RankedTensorType type, double value);
+  void emitFill(mlir::Operation *op, mlir::RankedTensorType type, mlir::Attribute element);
   void addHeadStrides(llvm::SmallVectorImpl<int64_t> &integers, mlir::Value value) const;
   void emitWithWorkspace(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<int64_t> integers,
                          llvm::ArrayRef<double> reals = {});

@@ -49,6 +49,8 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createCSEPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createNNVerifyTrainingGraph());
+  // Before decomposition: attention of f16 and bf16 has a kernel once it is widened.
+  passes.addPass(createNNWidenFloats());
   // What has no kernel of its own is written in primitives, so that it can join a group.
   NNDecomposeCompositesOptions decompose;
   decompose.keep = {"nn.attention", "nn.attention_grad", "nn.adam", "nn.sgd"};
@@ -57,6 +59,7 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createCSEPass());
   // Before sharding: groups, and so bits, must not depend on the stage.
   passes.addPass(createNNFormGroups());
+  passes.addPass(createNNVerifyKernels());
 }
 
 /// --compile-to=partition: who holds what, and every collective, in order but not yet overlapped.

@@ -65,7 +65,6 @@ template <typename T> static T applyToInt(Operation *op, T x) {
   return llvm::TypeSwitch<Operation *, T>(op)
       .Case([&](nn::NegOp) { return static_cast<T>(-bits); })
       .Case([&](nn::AbsOp) { return static_cast<T>(x < 0 ? -bits : bits); })
-      .Case([&](nn::ReluOp) { return std::max<T>(x, 0); })
       .Case([&](nn::SignOp) { return static_cast<T>((x > 0) - (x < 0)); })
       .Case([&](nn::NotOp) { return static_cast<T>(~x); });
 }
@@ -116,12 +115,12 @@ template <typename T> static FailureOr<T> applyToInts(Operation *op, T x, T y, u
       .Case([&](nn::AddOp) { return wrapped(a + b); })
       .Case([&](nn::SubOp) { return wrapped(a - b); })
       .Case([&](nn::MulOp) { return wrapped(a * b); })
-      .Case([&](nn::DivOp) { return y == 0       ? refuse("division")
-                                    : isMinusOne ? wrapped(-a)
-                                                 : wrapped(x / y); })
-      .Case([&](nn::RemOp) { return y == 0       ? refuse("remainder")
-                                    : isMinusOne ? wrapped(0)
-                                                 : wrapped(x % y); })
+      .Case([&](nn::DivOp) {
+        return y == 0 ? refuse("division") : isMinusOne ? wrapped(-a) : wrapped(x / y);
+      })
+      .Case([&](nn::RemOp) {
+        return y == 0 ? refuse("remainder") : isMinusOne ? wrapped(0) : wrapped(x % y);
+      })
       .Case([&](nn::PowOp) { return y < 0 ? refuse("power") : wrapped(power(a, b)); })
       .Case([&](nn::MaxOp) { return Result(std::max(x, y)); })
       .Case([&](nn::MinOp) { return Result(std::min(x, y)); })
@@ -154,8 +153,8 @@ template <typename T> static bool compare(nn::ComparePredicate predicate, T x, T
 // Cast
 //===----------------------------------------------------------------------===//
 
-/// The integer of `type` nearest to a float without its fraction: too large ones are cut to the largest, NaN is
-/// 0.
+/// The integer of `type` nearest to a float without its fraction: too large ones are cut to the largest, NaN
+/// is 0.
 static int64_t truncate(double value, IntegerType type, bool isUnsigned) {
   APSInt integer(type.getWidth(), isUnsigned);
   bool isExact;
@@ -169,7 +168,8 @@ static void cast(const HostTensor &from, HostTensor &to, int64_t i) {
   if (from.isFloat() && to.isFloat())
     return to.setFloat(i, from.getFloat(i));
   if (from.isFloat())
-    return to.setInt(i, truncate(from.getFloat(i), llvm::cast<IntegerType>(to.getElementType()), to.isUnsigned()));
+    return to.setInt(
+        i, truncate(from.getFloat(i), llvm::cast<IntegerType>(to.getElementType()), to.isUnsigned()));
   if (!to.isFloat())
     return to.setInt(i, from.getInt(i));
   // By way of a double a 64-bit integer would be rounded twice.

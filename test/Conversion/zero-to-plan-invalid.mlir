@@ -83,11 +83,11 @@ module {
 // -----
 
 module {
-  func.func @micro(%x: tensor<8xf64> {nn.role = #nn.role<input "x">}) {
+  func.func @micro(%x: tensor<8x8xf32> {nn.role = #nn.role<input "x">}) {
     // expected-error @+1 {{no kernel for 'nn.group' on target cpu}}
-    %0 = nn.group(%a = %x : tensor<8xf64>) -> (tensor<8xf64>) {
-      %1 = nn.tanh %a : tensor<8xf64>
-      nn.yield %1 : tensor<8xf64>
+    %0 = nn.group(%a = %x : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
+      %1 = nn.transpose %a [1, 0] : tensor<8x8xf32> to tensor<8x8xf32>
+      nn.yield %1 : tensor<8x8xf32>
     }
     return
   }

@@ -120,7 +120,7 @@ module @strided {
 // CHECK:       plan.section @micro_first
 // CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 2, 8, 4, 0, 1, 8, 0, 4, 1>
 // CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 1, 16, 31, -2, 0, 1>
-// CHECK-NEXT: plan.dispatch "fill" on compute reads [] {{.*}}integers = array<i64: 0, 72>, reals = array<f64: 0.000000e+00>
+// CHECK-NEXT: plan.dispatch "fill" on compute reads [] {{.*}}integers = array<i64: 4, 72, 0>
 // CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 2, 4, 8, 0, 8, 1, 8, 16, 1>
 // CHECK-NEXT: plan.dispatch "matmul" {{.*}}integers = array<i64: 0, 1, 8, 8, 4, 1, 0, 0, 8, 0, 8, 0, 8>
 // CHECK-NEXT: plan.dispatch "gather" on compute reads [#plan.slice<@input.x, 0, 128>, #plan.slice<@input.i, 0, 24>] writes [#plan.slice<@micro_first.[[C:.*]].concat, 0, 96>] {{.*}}integers = array<i64: 4, 4, 1, 4, 8, 3>
@@ -168,8 +168,8 @@ module @moved {
 // CHECK-COUNT-1: plan.kernel @group_0
 // CHECK-NOT: plan.kernel
 // CHECK:       plan.section @micro_first
-// CHECK-NEXT: plan.dispatch "fill" on compute reads [] writes [#plan.slice<@label_count, 0, 8>] {{.*}} {integers = array<i64: 4, 1>, reals = array<f64: 8.000000e+00>}
-// CHECK-NEXT: plan.dispatch "fill" on compute reads [] writes [#plan.slice<@micro_first.2.constant, 0, 1088>] {{.*}} {integers = array<i64: 0, 272>, reals = array<f64: 5.000000e-01>}
+// CHECK-NEXT: plan.dispatch "fill" on compute reads [] writes [#plan.slice<@label_count, 0, 8>] {{.*}} {integers = array<i64: 8, 1, 8>, reals = array<f64>}
+// CHECK-NEXT: plan.dispatch "fill" on compute reads [] writes [#plan.slice<@micro_first.2.constant, 0, 1088>] {{.*}} {integers = array<i64: 4, 272, 1056964608>, reals = array<f64>}
 // CHECK-NEXT: plan.dispatch "group_0" on compute reads [#plan.slice<@micro_first.2.constant, 0, 1088>, #plan.slice<@constant.0, 0, 1088>] writes [#plan.slice<@micro_first.2.constant, 0, 1088>]
 // CHECK-NEXT: plan.dispatch "group_0" on compute reads [#plan.slice<@micro_first.2.constant, 0, 1088>, #plan.slice<@input.x, 0, 1088>] writes [#plan.slice<@gradient.g, 0, 1088>]
 module @constants {

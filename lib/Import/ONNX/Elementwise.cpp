@@ -1,4 +1,5 @@
-//===- Elementwise.cpp - Operators that work element by element -----------===//
+//===- Elementwise.cpp - Arithmetic, comparisons, logic, casts ------------===//
+#include "Formula.h"
 #include "OperatorTable.h"
 
 using namespace mlir;
@@ -6,11 +7,6 @@ using namespace zero;
 using namespace zero::onnx_import;
 
 namespace {
-
-template <typename OpTy> LogicalResult buildUnary(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  return failed(x) ? failure() : node.set(node.unary<OpTy>(*x));
-}
 
 /// The first inputs, all tensors of one element type, brought to one shape.
 FailureOr<SmallVector<Tensor>> broadcastInputs(NodeContext &node, unsigned count) {
@@ -83,30 +79,38 @@ template <typename OpTy> LogicalResult buildLogical(NodeContext &node) {
   return node.set(node.binary<OpTy>((*tensors)[0], (*tensors)[1]));
 }
 
-LogicalResult buildNot(NodeContext &node) { return buildUnary<nn::NotOp>(node); }
+LogicalResult buildNot(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  if (isa<FloatType>(x->elementType()))
+    return node.error() << "needs integers or booleans, not " << x->type();
+  return node.set(node.unary<nn::NotOp>(*x));
+}
 
-Tensor compare(NodeContext &node, nn::ComparePredicate predicate, const Tensor &x, const Tensor &y) {
-  return node.make<nn::CompareOp>(x.shape, node.builder.getI1Type(), predicate, x.value, y.value);
+LogicalResult buildBitShift(NodeContext &node) {
+  FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
+  if (failed(tensors))
+    return failure();
+  if (isa<FloatType>(tensors->front().elementType()) || tensors->front().elementType().isInteger(1))
+    return node.error() << "needs integers, not " << tensors->front().type();
+  std::string direction = node.stringAttribute("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.error() << "direction='" << direction << "' is neither LEFT nor RIGHT";
+  Tensor &x = (*tensors)[0], &y = (*tensors)[1];
+  return node.set(direction == "LEFT" ? node.binary<nn::ShiftLeftOp>(x, y)
+                                      : node.binary<nn::ShiftRightOp>(x, y));
 }
 
 template <nn::ComparePredicate predicate> LogicalResult buildCompare(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   if (failed(tensors))
     return failure();
-  Tensor result = compare(node, predicate, (*tensors)[0], (*tensors)[1]);
+  Tensor result = Formula(node).compare(predicate, (*tensors)[0], (*tensors)[1]);
   if (predicate == nn::ComparePredicate::eq)
-    result.contents = combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, Dim::equal);
+    result.contents =
+        combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, Dim::equal);
   return node.set(std::move(result));
-}
-
-/// One number of x's element type in x's shape.
-Tensor like(NodeContext &node, const Tensor &x, double number) {
-  return node.broadcastTo(node.splat(number, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
-}
-
-Tensor select(NodeContext &node, const Tensor &condition, const Tensor &onTrue, const Tensor &onFalse) {
-  return node.make<nn::SelectOp>(onTrue.shape, onTrue.elementType(), condition.value, onTrue.value,
-                                 onFalse.value);
 }
 
 template <typename OpTy> LogicalResult buildVariadic(NodeContext &node) {
@@ -123,18 +127,26 @@ LogicalResult buildMean(NodeContext &node) {
   if (failed(buildVariadic<nn::AddOp>(node)))
     return failure();
   Tensor sum = node.results.front().tensors.front();
-  return node.set(node.binary<nn::DivOp>(sum, like(node, sum, static_cast<double>(node.inputs.size()))));
+  return node.set(Formula(node).div(sum, static_cast<double>(node.inputs.size())));
 }
 
-/// The exponent may have another element type than the base.
+/// The exponent may have another element type than the base, which is that of the result. Integers to the
+/// power of floats are computed in f64, to the power of wider integers in their type.
 LogicalResult buildPow(NodeContext &node) {
   FailureOr<Tensor> base = node.input(0), exponent = node.input(1);
   if (failed(base) || failed(exponent))
     return failure();
-  Tensor pair[] = {*base, node.cast(*exponent, base->elementType())};
+  Type element = base->elementType(), compute = element, other = exponent->elementType();
+  if (element.isInteger(1) || other.isInteger(1))
+    return node.error() << "needs numbers, not " << base->type() << " and " << exponent->type();
+  if (isa<IntegerType>(element) && isa<FloatType>(other))
+    compute = node.builder.getF64Type();
+  else if (isa<IntegerType>(element) && other.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
+    compute = other;
+  Tensor pair[] = {node.cast(*base, compute), node.cast(*exponent, compute)};
   if (failed(node.broadcast(pair)))
     return failure();
-  return node.set(node.binary<nn::PowOp>(pair[0], pair[1]));
+  return node.set(node.cast(node.binary<nn::PowOp>(pair[0], pair[1]), element));
 }
 
 /// C's remainder for `fmod`; else the result has the divisor's sign.
@@ -148,11 +160,11 @@ LogicalResult buildMod(NodeContext &node) {
     return node.set(std::move(remainder));
   if (isa<FloatType>(x.elementType()))
     return node.error() << "needs fmod=1 for " << x.type();
-  Tensor zero = like(node, x, 0);
-  Tensor differ = node.binary<nn::XorOp>(compare(node, nn::ComparePredicate::lt, remainder, zero),
-                                         compare(node, nn::ComparePredicate::lt, y, zero));
-  Tensor wrong = node.binary<nn::AndOp>(differ, compare(node, nn::ComparePredicate::ne, remainder, zero));
-  return node.set(select(node, wrong, node.binary<nn::AddOp>(remainder, y), remainder));
+  Formula f(node);
+  Tensor differ = f.binary<nn::XorOp>(f.compare(nn::ComparePredicate::lt, remainder, 0.0),
+                                      f.compare(nn::ComparePredicate::lt, y, 0.0));
+  Tensor wrong = f.binary<nn::AndOp>(differ, f.compare(nn::ComparePredicate::ne, remainder, 0.0));
+  return node.set(f.select(wrong, f.add(remainder, y), remainder));
 }
 
 /// The known elements of a choice between two small integer tensors.
@@ -185,14 +197,9 @@ LogicalResult buildWhere(NodeContext &node) {
   Tensor tensors[] = {*condition, *onTrue, *onFalse};
   if (failed(node.broadcast(tensors)))
     return failure();
-  Tensor result = select(node, tensors[0], tensors[1], tensors[2]);
+  Tensor result = Formula(node).select(tensors[0], tensors[1], tensors[2]);
   result.contents = choose(*condition, *onTrue, *onFalse, result);
   return node.set(std::move(result));
-}
-
-LogicalResult buildIsNaN(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  return failed(x) ? failure() : node.set(compare(node, nn::ComparePredicate::ne, *x, *x));
 }
 
 LogicalResult castTo(NodeContext &node, Type element) {
@@ -247,128 +254,44 @@ LogicalResult buildDropout(NodeContext &node) {
   if (trains && ratio != 0)
     return node.error() << "training with dropout ratio " << ratio
                         << " is not supported: export with ratio 0";
+  // What is kept: everything. Before opset 10 the mask had the type of the data.
+  if (node.results.size() > 1) {
+    Type element = node.opset < 10 ? x->elementType() : Type(node.builder.getI1Type());
+    Tensor mask = node.broadcastTo(node.splat(1, element), x->shape, [&] { return node.shapeOf(*x); });
+    if (failed(node.set(std::move(mask), 1)))
+      return failure();
+  }
   return node.set(*x);
 }
 
-/// A bound of Clip: none, or an input (an attribute before opset 11) in x's shape.
-FailureOr<std::optional<Tensor>> clipBound(NodeContext &node, const Tensor &x, unsigned index,
-                                           StringRef name) {
-  if (node.opset < 11) {
-    if (!node.attribute(name))
-      return std::optional<Tensor>();
-    return std::optional(like(node, x, node.floatAttribute(name, 0)));
-  }
-  if (!node.has(index))
-    return std::optional<Tensor>();
-  FailureOr<Tensor> bound = node.input(index);
-  if (failed(bound))
-    return failure();
-  return std::optional(node.broadcastTo(*bound, x.shape, [&] { return node.shapeOf(x); }));
-}
-
-LogicalResult buildClip(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  FailureOr<std::optional<Tensor>> low = clipBound(node, *x, 1, "min"), high = clipBound(node, *x, 2, "max");
-  if (failed(low) || failed(high))
-    return failure();
-  Tensor result = *x;
-  if (*low)
-    result = node.binary<nn::MaxOp>(result, **low);
-  if (*high)
-    result = node.binary<nn::MinOp>(result, **high);
-  return node.set(std::move(result));
-}
-
-LogicalResult buildGelu(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  std::string kind = node.stringAttribute("approximate", "none");
-  if (kind != "none" && kind != "tanh")
-    return node.error() << "approximate='" << kind << "' is not supported";
-  return node.set(node.make<nn::GeluOp>(x->shape, x->elementType(),
-                                        kind == "tanh" ? nn::GeluKind::tanh : nn::GeluKind::none, x->value));
-}
-
-LogicalResult buildLeakyRelu(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  Tensor negative = node.binary<nn::MulOp>(*x, like(node, *x, node.floatAttribute("alpha", 0.01f)));
-  return node.set(select(node, compare(node, nn::ComparePredicate::lt, *x, like(node, *x, 0)), negative, *x));
-}
-
-/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow.
-LogicalResult buildSoftplus(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  Tensor small = node.unary<nn::ExpOp>(node.unary<nn::NegOp>(node.unary<nn::AbsOp>(*x)));
-  Tensor log = node.unary<nn::LogOp>(node.binary<nn::AddOp>(small, like(node, *x, 1)));
-  return node.set(node.binary<nn::AddOp>(node.unary<nn::ReluOp>(*x), log));
-}
-
-/// x * sigmoid(alpha x)
-LogicalResult buildSwish(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  double alpha = node.floatAttribute("alpha", 1);
-  Tensor scaled = alpha == 1 ? *x : node.binary<nn::MulOp>(*x, like(node, *x, alpha));
-  return node.set(node.binary<nn::MulOp>(*x, node.unary<nn::SigmoidOp>(scaled)));
-}
-
 constexpr OperatorRow rows[] = {
-    {"Abs", 6, kNewestOpset, buildUnary<nn::AbsOp>},
     {"Add", 7, kNewestOpset, buildBinary<nn::AddOp, Dim::add>},
     {"And", 7, kNewestOpset, buildLogical<nn::AndOp>},
+    {"BitShift", 11, kNewestOpset, buildBitShift},
     {"BitwiseAnd", 18, kNewestOpset, buildLogical<nn::AndOp>},
     {"BitwiseNot", 18, kNewestOpset, buildNot},
     {"BitwiseOr", 18, kNewestOpset, buildLogical<nn::OrOp>},
     {"BitwiseXor", 18, kNewestOpset, buildLogical<nn::XorOp>},
-    {"Cast", 9, kNewestOpset, buildCast},
+    {"Cast", 6, kNewestOpset, buildCast},
     {"CastLike", 15, kNewestOpset, buildCastLike},
-    {"Ceil", 6, kNewestOpset, buildUnary<nn::CeilOp>},
-    {"Clip", 6, kNewestOpset, buildClip},
-    {"Cos", 7, kNewestOpset, buildUnary<nn::CosOp>},
     {"Div", 7, kNewestOpset, buildBinary<nn::DivOp, quotient>},
     {"Dropout", 7, kNewestOpset, buildDropout},
     {"Equal", 7, kNewestOpset, buildCompare<nn::ComparePredicate::eq>},
-    {"Erf", 9, kNewestOpset, buildUnary<nn::ErfOp>},
-    {"Exp", 6, kNewestOpset, buildUnary<nn::ExpOp>},
-    {"Floor", 6, kNewestOpset, buildUnary<nn::FloorOp>},
-    {"Gelu", 20, kNewestOpset, buildGelu},
     {"Greater", 7, kNewestOpset, buildCompare<nn::ComparePredicate::gt>},
     {"GreaterOrEqual", 12, kNewestOpset, buildCompare<nn::ComparePredicate::ge>},
     {"Identity", 1, kNewestOpset, buildIdentity},
-    {"IsNaN", 9, kNewestOpset, buildIsNaN},
-    {"LeakyRelu", 6, kNewestOpset, buildLeakyRelu},
     {"Less", 7, kNewestOpset, buildCompare<nn::ComparePredicate::lt>},
     {"LessOrEqual", 12, kNewestOpset, buildCompare<nn::ComparePredicate::le>},
-    {"Log", 6, kNewestOpset, buildUnary<nn::LogOp>},
     {"Max", 8, kNewestOpset, buildVariadic<nn::MaxOp>},
     {"Mean", 8, kNewestOpset, buildMean},
     {"Min", 8, kNewestOpset, buildVariadic<nn::MinOp>},
     {"Mod", 10, kNewestOpset, buildMod},
     {"Mul", 7, kNewestOpset, buildBinary<nn::MulOp, Dim::multiply>},
-    {"Neg", 6, kNewestOpset, buildUnary<nn::NegOp>},
     {"Not", 1, kNewestOpset, buildNot},
     {"Or", 7, kNewestOpset, buildLogical<nn::OrOp>},
     {"Pow", 7, kNewestOpset, buildPow},
-    {"Reciprocal", 6, kNewestOpset, buildUnary<nn::ReciprocalOp>},
-    {"Relu", 6, kNewestOpset, buildUnary<nn::ReluOp>},
-    {"Round", 11, kNewestOpset, buildUnary<nn::RoundOp>},
-    {"Sigmoid", 6, kNewestOpset, buildUnary<nn::SigmoidOp>},
-    {"Sign", 9, kNewestOpset, buildUnary<nn::SignOp>},
-    {"Sin", 7, kNewestOpset, buildUnary<nn::SinOp>},
-    {"Softplus", 1, kNewestOpset, buildSoftplus},
-    {"Sqrt", 6, kNewestOpset, buildUnary<nn::SqrtOp>},
     {"Sub", 7, kNewestOpset, buildBinary<nn::SubOp, Dim::subtract>},
     {"Sum", 8, kNewestOpset, buildVariadic<nn::AddOp>},
-    {"Swish", 24, kNewestOpset, buildSwish},
-    {"Tanh", 6, kNewestOpset, buildUnary<nn::TanhOp>},
     {"Where", 9, kNewestOpset, buildWhere},
     {"Xor", 7, kNewestOpset, buildLogical<nn::XorOp>},
 };

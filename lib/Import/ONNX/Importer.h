@@ -106,6 +106,8 @@ public:
   bool has(unsigned index) const { return index < inputs.size() && inputs[index]; }
   /// The input, a tensor; a diagnostic and failure if it is left out or a sequence.
   mlir::FailureOr<Tensor> input(unsigned index);
+  /// The same of floats.
+  mlir::FailureOr<Tensor> floatInput(unsigned index);
   /// The elements of an integer input known at import, all plain numbers; a diagnostic that names `what` if
   /// they are not.
   mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);

@@ -23,6 +23,14 @@ FailureOr<Tensor> NodeContext::input(unsigned index) {
   return inputs[index]->tensors.front();
 }
 
+FailureOr<Tensor> NodeContext::floatInput(unsigned index) {
+  FailureOr<Tensor> tensor = input(index);
+  if (failed(tensor) || isa<FloatType>(tensor->elementType()))
+    return tensor;
+  error() << "needs floats, not " << tensor->type();
+  return failure();
+}
+
 FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, StringRef what) {
   FailureOr<Tensor> tensor = input(index);
   if (failed(tensor))

@@ -24,6 +24,10 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
     llvm::StringMap<const OperatorRow *> rows;
     for (llvm::ArrayRef<OperatorRow> family : {
              elementwiseOperators(),
+             functionOperators(),
+             activationOperators(),
+             quantizationOperators(),
+             signalOperators(),
              constantOperators(),
              shapeOperators(),
              indexingOperators(),

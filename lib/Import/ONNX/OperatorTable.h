@@ -8,6 +8,10 @@ namespace zero::onnx_import {
 
 // One file each; a new operator is a row and a function there.
 llvm::ArrayRef<OperatorRow> elementwiseOperators();
+llvm::ArrayRef<OperatorRow> functionOperators();
+llvm::ArrayRef<OperatorRow> activationOperators();
+llvm::ArrayRef<OperatorRow> quantizationOperators();
+llvm::ArrayRef<OperatorRow> signalOperators();
 llvm::ArrayRef<OperatorRow> constantOperators();
 llvm::ArrayRef<OperatorRow> shapeOperators();
 llvm::ArrayRef<OperatorRow> indexingOperators();

@@ -1,12 +1,8 @@
 //===- Fill.cpp - One value everywhere ------------------------------------===//
-#include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 
 using namespace zero;
 using namespace zero::kernels;
@@ -15,31 +11,6 @@ namespace {
 
 /// Elements of one independent range.
 constexpr int64_t kChunk = 16384;
-
-uint16_t roundToBFloat16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-/// The bits of `value` as an element of that type, in the low bytes.
-uint64_t encode(Element element, double value) {
-  switch (element) {
-  case Element::F32:
-    return std::bit_cast<uint32_t>(static_cast<float>(value));
-  case Element::F64:
-    return std::bit_cast<uint64_t>(value);
-  case Element::F16:
-    return std::bit_cast<uint16_t>(static_cast<_Float16>(static_cast<float>(value)));
-  case Element::BF16:
-    return roundToBFloat16(static_cast<float>(value));
-  case Element::I1:
-    return value != 0;
-  default:
-    return static_cast<uint64_t>(static_cast<int64_t>(value));
-  }
-}
 
 class Fill : public Kernel {
 public:
@@ -74,15 +45,13 @@ private:
 } // namespace
 
 Expected<std::unique_ptr<Kernel>> kernels::makeFill(std::span<const int64_t> integers,
-                                                    std::span<const double> reals, const KernelOptions &) {
+                                                    std::span<const double>, const KernelOptions &) {
   Parameters parameters("fill", integers);
-  int64_t element = parameters.next();
+  int64_t bytes = parameters.next();
   int64_t count = parameters.size("count");
-  if (!elementBytes(element))
-    parameters.fail("unknown element type " + std::to_string(element));
-  if (reals.size() != 1)
-    parameters.fail("takes 1 real, got " + std::to_string(reals.size()));
+  auto bits = static_cast<uint64_t>(parameters.next());
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+    parameters.fail("element_bytes is " + std::to_string(bytes) + ", must be 1, 2, 4 or 8");
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  return std::unique_ptr<Kernel>(
-      std::make_unique<Fill>(elementBytes(element), count, encode(static_cast<Element>(element), reals[0])));
+  return std::unique_ptr<Kernel>(std::make_unique<Fill>(bytes, count, bits));
 }

@@ -1,4 +1,6 @@
-//===- Matmul.cpp - Batched matrix products through oneDNN ----------------===//
+//===- Matmul.cpp - Batched matrix products -------------------------------===//
+//
+// Those of f32 go through oneDNN, those of f64, which it does not have, through MatmulDoubleLoops.inc.
 //
 // The output is cut into blocks that depend on the shape alone, and each block has its primitive: which
 // thread computes it, and how many there are, changes no bit. oneDNN itself runs on one thread always (it
@@ -7,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
+#include "lib/Runtime/Kernels/MatmulDouble.h"
 #include "lib/Runtime/Kernels/OneDnn.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
@@ -21,11 +24,7 @@ using namespace zero::kernels;
 
 namespace {
 
-struct Shape {
-  int64_t batch, m, n, k;
-  bool transposeLhs, transposeRhs;
-  int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
-};
+using Shape = MatmulShape;
 
 /// Work of one block: about a millisecond of one core, so that threads find blocks and one thread does not
 /// notice them.
@@ -56,6 +55,13 @@ Cut chooseCut(const Shape &s) {
   return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
 }
 
+/// A product over nothing is zero.
+template <typename T> void zeroOutput(const Shape &shape, T *out) {
+  for (int64_t b = 0; b < shape.batch; ++b)
+    for (int64_t row = 0; row < shape.m; ++row)
+      std::memset(out + b * shape.outBatchStride + row * shape.outLd, 0, shape.n * sizeof(T));
+}
+
 class Matmul : public Kernel {
 public:
   explicit Matmul(const Shape &shape) : shape(shape), cut(chooseCut(shape)) {}
@@ -74,7 +80,7 @@ public:
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     if (shape.k == 0) {
-      zeroOutput(static_cast<float *>(pointers[2]));
+      zeroOutput(shape, static_cast<float *>(pointers[2]));
       return {};
     }
     std::atomic<int> failed = 0;
@@ -171,17 +177,33 @@ private:
     return status;
   }
 
-  /// A product over nothing is zero.
-  void zeroOutput(float *out) const {
-    for (int64_t b = 0; b < shape.batch; ++b)
-      for (int64_t row = 0; row < shape.m; ++row)
-        std::memset(out + b * shape.outBatchStride + row * shape.outLd, 0, shape.n * sizeof(float));
-  }
-
   Shape shape;
   Cut cut;
   std::optional<Primitive> body, tail;
   std::vector<Block> blocks;
+};
+
+class MatmulDouble : public Kernel {
+public:
+  MatmulDouble(const Shape &shape, CpuVariant variant)
+      : shape(shape), multiply(variant == CpuVariant::X86_64_V4 ? multiplyDoublesV4 : multiplyDoublesV3) {}
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    auto *out = static_cast<double *>(pointers[2]);
+    if (shape.k == 0) {
+      zeroOutput(shape, out);
+      return {};
+    }
+    parallelFor(parallel, doubleProductItems(shape), [&](int64_t begin, int64_t end) {
+      multiply(shape, static_cast<const double *>(pointers[0]), static_cast<const double *>(pointers[1]), out,
+               begin, end);
+    });
+    return {};
+  }
+
+private:
+  Shape shape;
+  DoubleProduct *multiply;
 };
 
 } // namespace
@@ -189,8 +211,11 @@ private:
 Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> integers,
                                                       std::span<const double>, const KernelOptions &options) {
   Parameters parameters("matmul", integers);
-  if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
-    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
+  int64_t element = parameters.next();
+  bool isDouble = element == static_cast<int64_t>(Element::F64);
+  if (!isDouble && element != static_cast<int64_t>(Element::F32))
+    parameters.fail("element type " + std::string(elementName(element)) +
+                    " is not supported, must be f32 or f64");
   Shape shape;
   shape.batch = parameters.size("batch");
   shape.m = parameters.size("m");
@@ -218,6 +243,8 @@ Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> i
                     ", must be at least the " + std::to_string((shape.m - 1) * shape.outLd + shape.n) +
                     " elements of a matrix");
   ZERO_RETURN_IF_ERROR(parameters.finish());
+  if (isDouble)
+    return std::unique_ptr<Kernel>(std::make_unique<MatmulDouble>(shape, options.variant));
   ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
   auto kernel = std::make_unique<Matmul>(shape);
   try {

@@ -1,10 +1,13 @@
 //===- SumSquares.cpp - Exact sum of squares of all gradients -------------===//
 //
+// Elements of other types count as the f32 nearest to them, which an f16 or bf16 is.
+//
 // Threads split the cells; each adds into limbs of its own, which are then added: integers, so in any order.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
+#include "lib/Runtime/Kernels/NarrowFloat.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include "zero/Runtime/Kernels/ExactSum.h"
@@ -21,7 +24,16 @@ namespace {
 /// Cells of one item: 64 KiB of gradients.
 constexpr int64_t kCells = 256;
 
-class SumSquares : public Kernel {
+/// The sum of squares of one cell.
+inline double sumCell(const float *values, int64_t count) { return cellSumOfSquares(values, count); }
+template <typename T> double sumCell(const T *values, int64_t count) {
+  float floats[kExactSumCell];
+  for (int64_t i = 0; i < count; ++i)
+    floats[i] = static_cast<float>(values[i]);
+  return cellSumOfSquares(floats, count);
+}
+
+template <typename T> class SumSquares : public Kernel {
 public:
   explicit SumSquares(std::vector<int64_t> counts) : counts(std::move(counts)) {}
 
@@ -29,18 +41,18 @@ public:
     auto *sum = static_cast<int64_t *>(pointers[counts.size()]);
     std::memset(sum, 0, kExactSumLimbs * sizeof(int64_t));
     for (size_t i = 0; i < counts.size(); ++i)
-      addOperand(static_cast<const float *>(pointers[i]), counts[i], sum, parallel);
+      addOperand(static_cast<const T *>(pointers[i]), counts[i], sum, parallel);
     return {};
   }
 
 private:
-  static void addOperand(const float *values, int64_t count, int64_t *sum, ParallelFor &parallel) {
+  static void addOperand(const T *values, int64_t count, int64_t *sum, ParallelFor &parallel) {
     constexpr int64_t step = kCells * kExactSumCell;
     parallelFor(parallel, (count + step - 1) / step, [&](int64_t begin, int64_t end) {
       int64_t limbs[kExactSumLimbs] = {};
       int64_t to = std::min(count, end * step), cells = 0;
       for (int64_t i = begin * step; i < to; i += kExactSumCell) {
-        exactSumAdd(limbs, cellSumOfSquares(values + i, std::min(kExactSumCell, to - i)));
+        exactSumAdd(limbs, sumCell(values + i, std::min(kExactSumCell, to - i)));
         if (++cells % kExactSumAddsPerCarry == 0)
           exactSumCarry(limbs);
       }
@@ -68,13 +80,24 @@ public:
 Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_t> integers,
                                                           std::span<const double>, const KernelOptions &) {
   Parameters parameters("sum_squares", integers);
-  if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
-    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
+  int64_t element = parameters.next();
   std::vector<int64_t> counts;
   while (parameters.remaining())
     counts.push_back(parameters.size("element count"));
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  return std::unique_ptr<Kernel>(std::make_unique<SumSquares>(std::move(counts)));
+  switch (static_cast<Element>(element)) {
+  case Element::F32:
+    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<float>>(std::move(counts)));
+  case Element::F64:
+    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<double>>(std::move(counts)));
+  case Element::F16:
+    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<Float16>>(std::move(counts)));
+  case Element::BF16:
+    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<BFloat16>>(std::move(counts)));
+  default:
+    return Status::badInput("kernel 'sum_squares': element type " + std::string(elementName(element)) +
+                            " is not supported, must be a float");
+  }
 }
 
 Expected<std::unique_ptr<Kernel>> kernels::makeNorm(std::span<const int64_t> integers,

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/LibraryKernels.h"
 #include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
@@ -28,7 +29,7 @@ public:
       return signalPassFailure();
     SmallVector<DecomposableOpInterface> composites;
     getOperation().walk([&](DecomposableOpInterface op) {
-      if (!llvm::is_contained(keep, op->getName().getStringRef()))
+      if (!llvm::is_contained(keep, op->getName().getStringRef()) || !whyNoLibraryKernel(op).empty())
         composites.push_back(op);
     });
     for (DecomposableOpInterface op : composites)

@@ -44,7 +44,8 @@ int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType
 /// Cheap enough to be computed again for every row or column tile.
 bool isCheap(Operation *op) {
   return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::AbsOp, nn::MaxOp, nn::MinOp, nn::CompareOp,
-             nn::SelectOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp>(op);
+             nn::SelectOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp, nn::ShiftLeftOp,
+             nn::ShiftRightOp>(op);
 }
 
 /// Whether one kernel may hold both: the same number of elements along the axes and inside them. Quick to

@@ -83,36 +83,29 @@ TEST(StridedCopy, Refuses) {
             "kernel 'strided_copy': rank is 17, must be at most 16");
 }
 
-template <typename T> std::vector<T> filled(int64_t element, double value) {
+template <typename T> std::vector<T> filled(int64_t bits) {
   std::vector<T> out(40003, T(9));
-  EXPECT_OK(runKernel("fill", {element, 40001}, {value}, {out.data()}, Threads(2)));
+  EXPECT_OK(runKernel("fill", {sizeof(T), 40001, bits}, {}, {out.data()}, Threads(2)));
   EXPECT_EQ(out[40001], T(9));
   EXPECT_EQ(out[0], out[40000]);
   return out;
 }
 
-TEST(Fill, EveryElementType) {
-  EXPECT_EQ(filled<float>(0, 1.5)[1], 1.5f);
-  EXPECT_EQ(filled<double>(1, 0.1)[1], 0.1);
-  EXPECT_EQ(filled<uint16_t>(2, 1.5)[1], 0x3e00);
-  EXPECT_EQ(filled<uint16_t>(3, 1.00390625)[1], 0x3f80); // half-way: to even
-  EXPECT_EQ(filled<uint16_t>(3, -2)[1], 0xc000);
-  EXPECT_EQ(filled<int64_t>(4, -3)[1], -3);
-  EXPECT_EQ(filled<int32_t>(5, -3)[1], -3);
-  EXPECT_EQ(filled<int16_t>(6, -3)[1], -3);
-  EXPECT_EQ(filled<int8_t>(7, -3)[1], -3);
-  EXPECT_EQ(filled<uint8_t>(8, 200)[1], 200);
-  EXPECT_EQ(filled<uint8_t>(9, 5)[1], 1);
-  EXPECT_EQ(filled<uint16_t>(10, 65535)[1], 65535);
-  EXPECT_EQ(filled<uint32_t>(11, 4294967295.0)[1], 4294967295u);
-  EXPECT_EQ(filled<uint64_t>(12, 7)[1], 7u);
+TEST(Fill, EveryWidth) {
+  EXPECT_EQ(filled<float>(0x3fc00000)[1], 1.5f);
+  EXPECT_EQ(filled<double>(0x3ff8000000000000)[1], 1.5);
+  EXPECT_EQ(filled<int64_t>(-3)[1], -3);
+  EXPECT_EQ(filled<uint64_t>(-1)[1], ~uint64_t(0));
+  EXPECT_EQ(filled<int32_t>(-3)[1], -3);
+  EXPECT_EQ(filled<uint16_t>(0x3e00)[1], 0x3e00);
+  EXPECT_EQ(filled<uint8_t>(200)[1], 200);
 }
 
 TEST(Fill, Refuses) {
-  EXPECT_EQ(runKernel("fill", {13, 4}, {0}, {}).message(), "kernel 'fill': unknown element type 13");
-  EXPECT_EQ(runKernel("fill", {0, -4}, {0}, {}).message(),
+  EXPECT_EQ(runKernel("fill", {3, 4, 0}, {}, {}).message(),
+            "kernel 'fill': element_bytes is 3, must be 1, 2, 4 or 8");
+  EXPECT_EQ(runKernel("fill", {4, -4, 0}, {}, {}).message(),
             "kernel 'fill': count is -4, must not be negative");
-  EXPECT_EQ(runKernel("fill", {0, 4}, {}, {}).message(), "kernel 'fill': takes 1 real, got 0");
 }
 
 TEST(Dispatch, Refuses) { EXPECT_EQ(runKernel("warp", {}, {}, {}).message(), "unknown kernel 'warp'"); }

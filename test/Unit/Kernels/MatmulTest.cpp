@@ -19,46 +19,56 @@ struct Product {
   int64_t rhsLd() const { return (transposeRhs ? k : n) + rhsPad; }
   int64_t outLd() const { return n + outPad; }
   int64_t rhsStride() const { return sharedRhs ? 0 : rhsRows() * rhsLd(); }
-  std::vector<int64_t> integers() const {
+  std::vector<int64_t> integers(int64_t element) const {
     return {
-        0,       batch,       m,       n,           k,      transposeLhs, transposeRhs, lhsRows() * lhsLd(),
+        element, batch,       m,       n,           k,      transposeLhs, transposeRhs, lhsRows() * lhsLd(),
         lhsLd(), rhsStride(), rhsLd(), m * outLd(), outLd()};
   }
 };
 
-std::vector<float> multiply(const Product &p, const std::vector<float> &lhs, const std::vector<float> &rhs,
-                            ParallelFor &&parallel = Serial(), size_t lhsOffset = 0, size_t rhsOffset = 0,
-                            size_t outOffset = 0) {
-  Aligned<float> a(lhs, lhsOffset), b(rhs, rhsOffset), out(p.batch * p.m * p.outLd(), outOffset, 7.0f);
-  EXPECT_OK(runKernel("matmul", p.integers(), {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
+template <typename T>
+std::vector<T> multiply(const Product &p, const std::vector<T> &lhs, const std::vector<T> &rhs,
+                        ParallelFor &&parallel = Serial(), size_t lhsOffset = 0, size_t rhsOffset = 0,
+                        size_t outOffset = 0) {
+  Aligned<T> a(lhs, lhsOffset), b(rhs, rhsOffset), out(p.batch * p.m * p.outLd(), outOffset, T(7));
+  EXPECT_OK(runKernel("matmul", p.integers(sizeof(T) == 8), {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
   return out.values();
 }
 
-void check(const Product &p) {
-  SCOPED_TRACE(testing::PrintToString(p.integers()));
-  std::vector<float> lhs = randomFloats(p.batch * p.lhsRows() * p.lhsLd(), 1);
-  std::vector<float> rhs = randomFloats(p.batch * p.rhsRows() * p.rhsLd(), 2);
-  std::vector<float> out = multiply(p, lhs, rhs);
+template <typename T> void checkFloats(const Product &p) {
+  SCOPED_TRACE(testing::PrintToString(p.integers(sizeof(T) == 8)));
+  std::vector<float> leftFloats = randomFloats(p.batch * p.lhsRows() * p.lhsLd(), 1);
+  std::vector<float> rightFloats = randomFloats(p.batch * p.rhsRows() * p.rhsLd(), 2);
+  std::vector<T> lhs(leftFloats.begin(), leftFloats.end()), rhs(rightFloats.begin(), rightFloats.end());
+  if (sizeof(T) == 8) // digits that a float does not have
+    for (T &value : lhs)
+      value *= T(1) / 3;
+  std::vector<T> out = multiply(p, lhs, rhs);
   double worst = 0;
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i) {
       for (int64_t j = 0; j < p.n; ++j) {
-        double sum = 0;
+        long double sum = 0;
         for (int64_t l = 0; l < p.k; ++l)
-          sum += double(lhs[b * p.lhsRows() * p.lhsLd() +
+          sum += static_cast<long double>(lhs[b * p.lhsRows() * p.lhsLd() +
                             (p.transposeLhs ? l * p.lhsLd() + i : i * p.lhsLd() + l)]) *
                  rhs[b * p.rhsStride() + (p.transposeRhs ? j * p.rhsLd() + l : l * p.rhsLd() + j)];
-        worst = std::max(worst, std::fabs(sum - out[(b * p.m + i) * p.outLd() + j]));
+        worst = std::max(worst, std::fabs(static_cast<double>(sum - out[(b * p.m + i) * p.outLd() + j])));
       }
       for (int64_t j = p.n; j < p.outLd(); ++j)
-        EXPECT_EQ(out[(b * p.m + i) * p.outLd() + j], 7.0f) << "wrote between the rows";
+        EXPECT_EQ(out[(b * p.m + i) * p.outLd() + j], T(7)) << "wrote between the rows";
     }
-  EXPECT_LE(worst, 4e-6 * (std::sqrt(double(p.k)) + 1));
+  EXPECT_LE(worst, (sizeof(T) == 8 ? 4e-15 : 4e-6) * (std::sqrt(double(p.k)) + 1));
   EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Backwards())));
   EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Threads(3))));
   // Views in buckets start at multiples of 256 bytes, buffers at multiples of 64.
   for (auto [a, b, c] : {std::tuple{64, 0, 0}, {0, 64, 0}, {0, 0, 64}, {192, 320, 448}})
     EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Serial(), a, b, c))) << a << " " << b << " " << c;
+}
+
+void check(const Product &p) {
+  checkFloats<float>(p);
+  checkFloats<double>(p);
 }
 
 TEST(Matmul, ShapesAndTransposes) {
@@ -96,7 +106,7 @@ TEST(Matmul, NoElements) {
 
 TEST(Matmul, Refuses) {
   EXPECT_EQ(runKernel("matmul", {3, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2}, {}, {}).message(),
-            "kernel 'matmul': element type bf16 is not supported, must be f32");
+            "kernel 'matmul': element type bf16 is not supported, must be f32 or f64");
   EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 0, 8, 3, 8, 2, 4, 2}, {}, {}).message(),
             "kernel 'matmul': lhs_ld is 3, must be at least the 4 elements of a row");
   EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 1, 8, 4, 8, 3, 4, 2}, {}, {}).message(),

@@ -2,6 +2,7 @@
 #include "KernelHarness.h"
 #include "zero/Runtime/Kernels/ExactSum.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,22 @@ std::vector<float> wildFloats(size_t count, unsigned seed) {
     } while (!std::isfinite(value));
   }
   return values;
+}
+
+TEST(SumSquares, OtherElementTypes) {
+  std::vector<float> values = {1.5f, -2.25f, 0.0f, 1024.0f, 0x1p-10f}; // floats of every type
+  std::vector<double> doubles(values.begin(), values.end());
+  std::vector<uint16_t> brain;
+  for (float value : values)
+    brain.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+  std::vector<_Float16> half(values.begin(), values.end());
+  Limbs expected = sumOf({values});
+  const std::pair<int64_t, const void *> others[] = {{1, doubles.data()}, {2, half.data()}, {3, brain.data()}};
+  for (auto [element, pointer] : others) {
+    Limbs limbs(kExactSumLimbs, -1);
+    EXPECT_OK(runKernel("sum_squares", {element, 5}, {}, {pointer, limbs.data()}));
+    EXPECT_EQ(limbs, expected) << element;
+  }
 }
 
 TEST(SumSquares, SameForEveryLayout) {
@@ -130,8 +147,8 @@ TEST(Norm, InfinityAndNaN) {
 }
 
 TEST(SumSquares, Refuses) {
-  EXPECT_EQ(runKernel("sum_squares", {3, 64}, {}, {}).message(),
-            "kernel 'sum_squares': element type bf16 is not supported, must be f32");
+  EXPECT_EQ(runKernel("sum_squares", {4, 64}, {}, {}).message(),
+            "kernel 'sum_squares': element type i64 is not supported, must be a float");
   EXPECT_EQ(runKernel("sum_squares", {0, -64}, {}, {}).message(),
             "kernel 'sum_squares': element count is -64, must not be negative");
   EXPECT_EQ(runKernel("norm", {1}, {}, {}).message(), "kernel 'norm': takes 0 integers, got 1");

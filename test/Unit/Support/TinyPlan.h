@@ -1,8 +1,9 @@
 //===- TinyPlan.h - A hand-made training program for tests ----------------===//
 //
 // One parameter w of E elements (one bucket, sharded over N ranks), one input x [b, E], one label y [b].
-//   micro_first: gather w on the gather queue; gradient = x[0] (a copy), loss_sum = w . x[0]; reduce-scatter the gradient
-//   update:      w = w - learning_rate * gradient (generated kernel `descend`), grad_norm, loss = sum over ranks of loss_sum
+//   micro_first: gather w on the gather queue; gradient = x[0] (a copy), loss_sum = w . x[0]; reduce-scatter
+//   the gradient update:      w = w - learning_rate * gradient (generated kernel `descend`), grad_norm, loss
+//   = sum over ranks of loss_sum
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TEST_UNIT_SUPPORT_TINYPLAN_H
@@ -95,8 +96,9 @@ public:
     return *plan.sections.back()->commands.back();
   }
 
-  schema::CommandT &dispatch(uint32_t kernel, std::vector<schema::Slice> reads, std::vector<schema::Slice> writes,
-                             std::vector<int64_t> integers = {}, std::vector<double> reals = {}) {
+  schema::CommandT &dispatch(uint32_t kernel, std::vector<schema::Slice> reads,
+                             std::vector<schema::Slice> writes, std::vector<int64_t> integers = {},
+                             std::vector<double> reals = {}) {
     schema::DispatchT record;
     record.kernel = kernel;
     record.reads = std::move(reads);
@@ -106,9 +108,9 @@ public:
     return command(schema::QueueKind::compute, std::move(record));
   }
 
-  schema::CommandT &collective(schema::QueueKind queue, schema::CollectiveKind kind, schema::ElementType element,
-                               schema::Slice source, schema::Slice target, schema::Slice staging, uint32_t sequence,
-                               const std::string &label) {
+  schema::CommandT &collective(schema::QueueKind queue, schema::CollectiveKind kind,
+                               schema::ElementType element, schema::Slice source, schema::Slice target,
+                               schema::Slice staging, uint32_t sequence, const std::string &label) {
     schema::CollectiveT record;
     record.kind = kind;
     record.element = element;
@@ -146,7 +148,8 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
   auto shard = b.buffer("w.shard", shardBytes), full = b.buffer("w", bytes);
   auto gradient = b.buffer("gradient", bytes);
   auto lossSum = b.buffer("loss_sum", 4), loss = b.buffer("loss", 4), count = b.buffer("label_count", 8);
-  auto squares = b.buffer("squares", 24 * 8), norm = b.buffer("grad_norm", 4), rate = b.buffer("learning_rate", 4);
+  auto squares = b.buffer("squares", 24 * 8), norm = b.buffer("grad_norm", 4),
+       rate = b.buffer("learning_rate", 4);
   auto staging = b.buffer("staging", std::max<uint64_t>(reduceScatterStagingBytes(shardBytes, worldSize),
                                                         controlSumStagingBytes(24 * 8, worldSize)));
   uint32_t copy = b.kernel("strided_copy"), matmul = b.kernel("matmul"), fill = b.kernel("fill"),
@@ -156,22 +159,23 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
 
   b.section("micro_first");
   uint32_t gathered = b.event(), produced = b.event();
-  b.collective(QueueKind::gather, CollectiveKind::all_gather, ElementType::f32, shard, full, staging, 0, "b0").record =
-      static_cast<int>(gathered);
+  b.collective(QueueKind::gather, CollectiveKind::all_gather, ElementType::f32, shard, full, staging, 0, "b0")
+      .record = static_cast<int>(gathered);
   b.dispatch(copy, {x}, {gradient}, {4, 1, e, 0, 1, 0, 1}).record = static_cast<int>(produced);
   b.collective(QueueKind::reduce, CollectiveKind::reduce_scatter, ElementType::f32, gradient,
                rangeOf(gradient, worldSize), staging, 0, "b0")
       .waits = {produced};
   // The gradient's own range is summed in place while x still holds what the dot product reads.
   b.dispatch(matmul, {full, x}, {lossSum}, {0, 1, 1, 1, e, 0, 0, 0, e, 0, 1, 0, 1}).waits = {gathered};
-  b.dispatch(fill, {}, {count}, {4, 1}, {1});
+  b.dispatch(fill, {}, {count}, {8, 1, 1}, {});
 
   b.section("update");
   b.dispatch(sumSquares, {rangeOf(gradient, worldSize)}, {squares}, {0, e / worldSize});
-  b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::i64, squares, squares, staging, 0,
-               "sum_squares");
+  b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::i64, squares, squares, staging,
+               0, "sum_squares");
   b.dispatch(normKernel, {squares}, {norm});
-  b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::f32, lossSum, loss, staging, 1, "loss_sum");
+  b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::f32, lossSum, loss, staging, 1,
+               "loss_sum");
   b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::i64, count, count, staging, 2,
                "label_count");
   b.dispatch(descend, {shard, rangeOf(gradient, worldSize), rate}, {shard});
@@ -186,7 +190,8 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
     bucket->slots.back()->shape = {2, e / 4 - (first ? 1 : 0)};
   }
   b.plan.buckets.push_back(std::move(bucket));
-  auto input = [&](const char *name, ElementType element, std::vector<int64_t> shape, schema::Slice slice, bool label) {
+  auto input = [&](const char *name, ElementType element, std::vector<int64_t> shape, schema::Slice slice,
+                   bool label) {
     auto record = std::make_unique<schema::InputT>();
     record->name = name;
     record->element = element;

@@ -3,7 +3,8 @@
 #define ZERO_TRANSFORMS_NN_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
-// In the order of the pipeline: bind, fold, raise, verify (phase import); differentiate, update, verify, form groups (phase backward).
+// In the order of the pipeline: bind, fold, raise, verify (phase import); differentiate, update, verify, widen, decompose, form groups,
+// verify kernels (phase backward).
 
 def NNBindBatch : Pass<"nn-bind-batch", "::mlir::ModuleOp"> {
   let summary = "Gives every symbolic first dimension its size and infers all shapes.";
@@ -115,10 +116,23 @@ def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp">
     (* example: test/Transforms/NN/verify-training-graph.mlir *)
   }];
 }
+def NNWidenFloats : Pass<"nn-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "Computes in f32 what has no kernel for f16 and bf16.";
+  let description = [{
+    Products, scatters that add, running sums and attention are kernels of the library, which has them for wider floats:
+    operands are cast to f32, results back, rounded once. Generated code computes the other ops in either type.
+
+    Input:  `nn.matmul %a, %b : tensor<8x4xbf16>, tensor<4x8xbf16> -> tensor<8x8xbf16>`
+    Output: `nn.cast (nn.matmul (nn.cast %a to f32), (nn.cast %b to f32)) to bf16`
+    (* example: test/Transforms/NN/widen-floats.mlir *)
+  }];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
 def NNDecomposeComposites : Pass<"nn-decompose-composites", "::mlir::ModuleOp"> {
   let summary = "Writes composites without a kernel of their own in primitive ops.";
   let description = [{
-    Calls `decompose` of every composite that `keep` does not name, and erases formulas of results that nobody reads.
+    Calls `decompose` of every composite that `keep` does not name or that has no kernel for its element types, and
+    erases formulas of results that nobody reads.
     After differentiation: gradient rules of composites are better than those of their parts.
 
     Input:  `y = nn.softmax x axis 1`
@@ -141,5 +155,15 @@ def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {
     (* example: test/Transforms/NN/form-groups.mlir *)
   }];
   let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNVerifyKernels : Pass<"nn-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "What no generated kernel computes has a kernel of the library.";
+  let description = [{
+    Edits nothing. Errors name the op, the element type and those that there are kernels for.
+
+    Input:  a module after nn-form-groups
+    Output: the same, or errors
+    (* example: test/Transforms/NN/verify-kernels.mlir *)
+  }];
 }
 #endif

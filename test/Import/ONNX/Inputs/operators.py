@@ -61,6 +61,145 @@ def elementwise(g):
     g.case("Dropout", g.op("Dropout", x))
 
 
+    g.case("Dropout mask", g.op("Dropout", x, g.const(0.5, np.float32), outputs=2)[1])
+    g.case("Dropout ratio 0", g.op("Dropout", x, g.const(0, np.float32), g.const(True, bool)))
+    for direction in ["LEFT", "RIGHT"]:
+        for dtype, values in [(np.uint8, [1, 200, 255]), (np.uint16, [1, 40000, 65535]), (np.uint32, [1, 3 << 30, 7]),
+                              (np.uint64, [1, 3 << 62, 7])]:
+            g.case("BitShift %s %s" % (direction, np.dtype(dtype)),
+                   g.op("BitwiseAnd", g.op("BitShift", g.const(values, dtype), g.const([3, 1, 7], dtype), direction=direction),
+                        g.const(0xff, dtype)))
+    for dtype in [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32]:
+        a, b2 = g.const([7, 100, 3, 200 if dtype(0).dtype.kind == "u" else -100], dtype), g.const([2, 7, 5, 3], dtype)
+        for op in ["Add", "Mul", "Div", "Max", "Min", "Mod", "Sub", "Less", "Equal"]:
+            g.case("%s %s" % (op, np.dtype(dtype)), g.op(op, a, b2))
+        g.case("Cast %s" % np.dtype(dtype), g.op("Cast", g.const([0, 1.5, 99.9], np.float32), to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype))))
+        g.case("Relu %s" % np.dtype(dtype), g.op("Cast", g.op("Max", a, b2, a), to=FLOAT))
+        g.case("Clip %s" % np.dtype(dtype), g.op("Clip", a, g.const(4, dtype), g.const(100, dtype)))
+        g.case("Clip high %s" % np.dtype(dtype), g.op("Clip", a, "", g.const(5, dtype)))
+    g.case("Abs int", g.op("Abs", i))
+    g.case("Neg int", g.op("Neg", i))
+    g.case("Sign int", g.op("Sign", i))
+    g.case("Relu int", g.op("Relu", g.op("Cast", i, to=TensorProto.INT32)))
+    for base in [np.float32, np.float64, np.int32, np.int64]:
+        for exponent in [np.float32, np.float64, np.int32, np.int64, np.uint32]:
+            g.case("Pow %s %s" % (np.dtype(base), np.dtype(exponent)),
+                   g.op("Pow", g.const([1, 2, 3, 5, 7], base), g.const([0, 3, 6, 2, 1], exponent)))
+    g.case("Equal bool", g.op("Equal", b, g.op("Less", x, y)))
+    g.case("Where bool", g.op("Where", b, g.op("Less", x, y), g.op("Not", b)))
+    g.case("Max one", g.op("Max", x))
+    g.case("Min three", g.op("Min", x, y, g.const(0.1, np.float32)))
+    g.case("Mod half", g.op("Mod", g.op("Cast", x, to=TensorProto.FLOAT16), g.const(0.75, np.float16), fmod=1))
+    g.case("Cast double", g.op("Mul", g.op("Cast", x, to=TensorProto.DOUBLE), g.const(1 / 3, np.float64)))
+
+
+def functions(g):
+    x, y, i, b = "x", "y", "i", "b"
+    inside, above, infinite = g.op("Tanh", x), g.op("Add", g.op("Exp", x), g.const(1, np.float32)), g.const([0, np.inf, -np.inf, np.nan, 1], np.float32)
+    for op in ["Acos", "Asin", "Atanh"]:
+        g.case(op, g.op(op, inside))
+    g.case("Asin ends", g.op("Asin", g.const([-1, 0, 1], np.float32)))
+    g.case("Acos ends", g.op("Acos", g.const([-1, 0, 1], np.float32)))
+    for op in ["Atan", "Asinh", "Sinh", "Cosh", "Tan"]:
+        g.case(op, g.op(op, x))
+    g.case("Asinh far", g.op("Asinh", g.const([1e-20, 1e19, -1e30, 3.0, -1e-6], np.float32)))
+    g.case("Acosh", g.op("Acosh", above))
+    g.case("Acosh far", g.op("Acosh", g.const([1.0, 1.0001, 1e25], np.float32)))
+    g.case("Atanh small", g.op("Mul", g.op("Atanh", g.const([1e-6, -0.9999, 0.5], np.float32)), g.const([1e6, 1, 1], np.float32)))
+    g.case("Sinh small", g.op("Mul", g.op("Sinh", g.const([1e-6, -1e-5], np.float32)), g.const(1e6, np.float32)))
+    double = g.op("Cast", inside, to=TensorProto.DOUBLE)
+    for op in ["Acos", "Asin", "Atanh", "Atan", "Asinh", "Sinh", "Cosh", "Tan", "Exp", "Erf", "Sin", "Cos", "Tanh", "Sigmoid"]:
+        g.case(op + " double", g.op(op, double))
+    half = g.op("Cast", inside, to=TensorProto.FLOAT16)
+    g.case("Sinh half", g.op("Round", g.op("Mul", g.op("Cast", g.op("Sinh", half), to=FLOAT), g.const(100, np.float32))))
+    g.case("IsInf", g.op("IsInf", infinite))
+    g.case("IsInf positive", g.op("IsInf", infinite, detect_negative=0))
+    g.case("IsInf negative", g.op("IsInf", infinite, detect_positive=0))
+    g.case("IsInf neither", g.op("IsInf", infinite, detect_positive=0, detect_negative=0))
+    g.case("IsNaN", g.op("IsNaN", infinite))
+
+
+def activations(g):
+    x, y = "x", "y"
+    for op in ["Celu", "Elu", "Selu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Softplus", "Softsign", "ThresholdedRelu",
+               "Shrink", "Relu", "Sigmoid", "Gelu"]:
+        g.case(op, g.op(op, x))
+    wide = g.const([-1000, -90, -20, 0, 20, 90, 1000], np.float32)
+    for op in ["Celu", "Elu", "Selu", "HardSigmoid", "HardSwish", "Mish", "Softplus", "Softsign"]:
+        g.case(op + " wide", g.op("Mul", g.op(op, wide), g.const(1e-2, np.float32)))
+    g.case("Celu alpha", g.op("Celu", x, alpha=2.5))
+    g.case("Elu alpha", g.op("Elu", x, alpha=0.5))
+    g.case("Selu both", g.op("Selu", x, alpha=2.0, gamma=3.0))
+    g.case("HardSigmoid both", g.op("HardSigmoid", x, alpha=0.5, beta=0.6))
+    g.case("LeakyRelu alpha", g.op("LeakyRelu", x, alpha=0.1))
+    g.case("ThresholdedRelu alpha", g.op("ThresholdedRelu", x, alpha=0.3))
+    g.case("Shrink both", g.op("Shrink", x, lambd=0.7, bias=0.2))
+    g.case("Shrink int", g.op("Shrink", "i", lambd=2.5, bias=1.5))
+    g.case("PRelu", g.op("PRelu", x, g.const(np.linspace(0, 1, 4), np.float32)))
+    g.case("PRelu whole", g.op("PRelu", x, y))
+    g.case("PRelu int", g.op("PRelu", "i", g.const(3, np.int64)))
+    g.case("Clip none", g.op("Clip", x))
+    g.case("Clip high", g.op("Clip", x, "", g.const(0.25, np.float32)))
+    g.case("Clip computed", g.op("Clip", x, g.op("ReduceMin", y, keepdims=0), g.op("ReduceMax", y, keepdims=0)))
+    if g.opset >= 24:
+        g.case("Swish", g.op("Swish", x))
+        g.case("Swish alpha", g.op("Swish", x, alpha=1.7))
+
+
+def quantization(g):
+    x, y, i = "x", "y", "i"
+    scale = g.const(0.05, np.float32)
+    for dtype in [np.uint8, np.int8, np.uint16, np.int16]:
+        zero = g.const(100, dtype)
+        quantized = g.op("QuantizeLinear", x, scale, zero)
+        g.case("QuantizeLinear %s" % np.dtype(dtype), quantized)
+        g.case("DequantizeLinear %s" % np.dtype(dtype), g.op("DequantizeLinear", quantized, scale, zero))
+        g.case("saturates %s" % np.dtype(dtype),
+               g.op("QuantizeLinear", g.const([-1e5, -3, 0, 3, 1e5], np.float32), g.const(1e-3, np.float32), zero))
+    g.case("no zero point", g.op("QuantizeLinear", g.op("Abs", x), scale))
+    g.case("halves to even", g.op("QuantizeLinear", g.const([0.5, 1.5, 2.5, 3.5], np.float32), g.const(1, np.float32)))
+    scales, zeros = g.const([0.1, 0.2, 0.3, 0.4], np.float32), g.const([1, 2, 3, 4], np.int8)
+    last = g.op("QuantizeLinear", x, scales, zeros, axis=-1)
+    g.case("last axis", last)
+    g.case("last axis back", g.op("DequantizeLinear", last, scales, zeros, axis=-1))
+    five = g.const([0.1, 0.2, 0.3, 0.4, 0.5], np.float32)
+    g.case("axis 1", g.op("QuantizeLinear", x, five, g.const([1, 2, 3, 4, 5], np.uint8)))
+    g.case("int32", g.op("DequantizeLinear", g.op("Cast", i, to=TensorProto.INT32), scale))
+    if g.opset >= 21:
+        blocked = g.const(np.linspace(0.05, 0.2, 6).reshape(3, 2), np.float32)
+        data = g.const(np.linspace(-3, 3, 15).reshape(3, 5), np.float32)
+        quantized = g.op("QuantizeLinear", data, blocked, g.const(np.arange(6).reshape(3, 2), np.int16), axis=1, block_size=3)
+        g.case("blocked", quantized)
+        g.case("blocked back", g.op("DequantizeLinear", quantized, blocked, g.const(np.arange(6).reshape(3, 2), np.int16), axis=1, block_size=3))
+        g.case("output_dtype", g.op("QuantizeLinear", x, scale, output_dtype=TensorProto.INT16))
+    for k, output in enumerate(g.op("DynamicQuantizeLinear", x, outputs=3)):
+        g.case("DynamicQuantizeLinear %d" % k, output)
+    g.case("DynamicQuantizeLinear of one sign", g.op("DynamicQuantizeLinear", g.op("Abs", y), outputs=3)[2])
+
+
+def signal(g):
+    x = "x"
+    for op in ["HannWindow", "HammingWindow", "BlackmanWindow"]:
+        for periodic in (0, 1):
+            g.case("%s %d" % (op, periodic), g.op(op, g.const(10, np.int64), periodic=periodic))
+        g.case(op + " double", g.op(op, g.const(7, np.int64), output_datatype=TensorProto.DOUBLE))
+    axis = lambda n: g.const(n, np.int64)
+    real = g.op("Unsqueeze", x, g.ints(-1))
+    both = g.op("Slice", x, g.ints(0), g.ints(2), g.ints(2))  # batch x 5 x 2
+    g.case("DFT", g.op("DFT", real))
+    g.case("DFT axis", g.op("DFT", real, "", axis(1)))
+    g.case("DFT batch last", g.op("DFT", real, "", axis(-2), onesided=1))
+    g.case("DFT long", g.op("DFT", real, g.const(9, np.int64), axis(1)))
+    g.case("DFT short", g.op("DFT", real, g.const(3, np.int64), axis(1), onesided=1))
+    g.case("DFT complex", g.op("DFT", both))
+    g.case("DFT inverse", g.op("DFT", both, inverse=1))
+    g.case("DFT back", g.op("DFT", g.op("DFT", real, "", axis(1)), "", axis(1), inverse=1))
+    sound = g.const(np.sin(np.arange(24).reshape(2, 12, 1)), np.float32)
+    g.case("STFT", g.op("STFT", sound, g.const(3, np.int64), g.const(np.hanning(5), np.float32)))
+    g.case("STFT both", g.op("STFT", sound, g.const(2, np.int64), g.const(np.hanning(4), np.float32), g.const(4, np.int64), onesided=0))
+    g.case("STFT no window", g.op("STFT", sound, g.const(4, np.int64), "", g.const(4, np.int64)))
+
+
 def shape(g):
     x, i = "x", "i"
     g.case("Reshape", g.op("Reshape", x, g.ints(-1, 10, 2)))

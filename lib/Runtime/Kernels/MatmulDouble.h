@@ -1,0 +1,31 @@
+//===- MatmulDouble.h - Products of f64 matrices --------------------------===//
+#ifndef ZERO_LIB_RUNTIME_KERNELS_MATMULDOUBLE_H
+#define ZERO_LIB_RUNTIME_KERNELS_MATMULDOUBLE_H
+
+#include <cstdint>
+
+namespace zero::kernels {
+
+/// Sizes and places of a batched product; strides count elements, `ld` between rows as stored.
+struct MatmulShape {
+  int64_t batch, m, n, k;
+  bool transposeLhs, transposeRhs;
+  int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
+};
+
+/// Columns that one item computes, for one matrix of the batch.
+inline constexpr int64_t kDoubleColumns = 32;
+
+inline int64_t doubleProductItems(const MatmulShape &s) {
+  return s.batch * ((s.n + kDoubleColumns - 1) / kDoubleColumns);
+}
+
+/// Items [begin, end). Each element is the sum over k in order, with fused multiply-adds: both variants give
+/// the same bits.
+using DoubleProduct = void(const MatmulShape &shape, const double *lhs, const double *rhs, double *out,
+                           int64_t begin, int64_t end);
+DoubleProduct multiplyDoublesV3, multiplyDoublesV4;
+
+} // namespace zero::kernels
+
+#endif

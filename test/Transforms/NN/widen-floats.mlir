@@ -1,0 +1,44 @@
+// RUN: zero-opt %s --nn-widen-floats | FileCheck %s
+
+// CHECK-LABEL: @matmul
+// CHECK:         %[[A:.*]] = nn.cast %arg0 : tensor<8x4xbf16> to tensor<8x4xf32>
+// CHECK:         %[[B:.*]] = nn.cast %arg1 : tensor<4x6xbf16> to tensor<4x6xf32>
+// CHECK:         %[[P:.*]] = nn.matmul %[[A]], %[[B]] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+// CHECK:         %[[Y:.*]] = nn.cast %[[P]] : tensor<8x6xf32> to tensor<8x6xbf16>
+// CHECK:         nn.neg %[[Y]] : tensor<8x6xbf16>
+func.func @matmul(%a: tensor<8x4xbf16>, %b: tensor<4x6xbf16>) -> tensor<8x6xbf16> {
+  %0 = nn.matmul %a, %b : tensor<8x4xbf16>, tensor<4x6xbf16> -> tensor<8x6xbf16>
+  %1 = nn.neg %0 : tensor<8x6xbf16>
+  return %1 : tensor<8x6xbf16>
+}
+
+// Of several results the floats alone.
+// CHECK-LABEL: @max_pool
+// CHECK:         %[[V:.*]], %[[I:.*]] = nn.max_pool %{{.*}} : tensor<1x1x4xf32> -> tensor<1x1x2xf32>, tensor<1x1x2xi64>
+// CHECK:         %[[H:.*]] = nn.cast %[[V]] : tensor<1x1x2xf32> to tensor<1x1x2xf16>
+// CHECK:         return %[[H]], %[[I]]
+func.func @max_pool(%x: tensor<1x1x4xf16>) -> (tensor<1x1x2xf16>, tensor<1x1x2xi64>) {
+  %0, %1 = nn.max_pool %x window [2] strides [2] low [0] high [0] dilations [1]
+    : tensor<1x1x4xf16> -> tensor<1x1x2xf16>, tensor<1x1x2xi64>
+  return %0, %1 : tensor<1x1x2xf16>, tensor<1x1x2xi64>
+}
+
+// CHECK-LABEL: @attention
+// CHECK:         nn.attention {{.*}}tensor<1x2x2x4xf32>
+func.func @attention(%q: tensor<1x2x2x4xf16>) -> tensor<1x2x2x4xf16> {
+  %0, %1 = nn.attention %q, %q, %q scale 0.5 causal
+    : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16> -> tensor<1x2x2x4xf16>, tensor<1x2x2xf32>
+  return %0 : tensor<1x2x2x4xf16>
+}
+
+// What generated code computes, what moves elements and wide floats stay.
+// CHECK-LABEL: @leaves
+// CHECK-NOT:     nn.cast
+// CHECK:         return
+func.func @leaves(%x: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>, %d: tensor<2x2xf64>) -> (tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>) {
+  %0 = nn.exp %x : tensor<4xf16>
+  %1 = nn.scatter assign %0, %u[%i] axis 0 : tensor<4xf16>, tensor<2xf16>, tensor<2xi64>
+  %2 = nn.gather %x[%i] axis 0 : tensor<4xf16>, tensor<2xi64> -> tensor<2xf16>
+  %3 = nn.matmul %d, %d : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
+  return %1, %2, %3 : tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>
+}
