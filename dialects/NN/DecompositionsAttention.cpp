@@ -37,6 +37,32 @@ struct Heads {
 };
 } // namespace
 
+/// Where key s <= t + S - T, over a shape whose last dimensions are T x S.
+static Value buildSeen(TensorBuilder b, const Heads &heads, ArrayRef<int64_t> shape) {
+  Type index = b.builder.getI64Type();
+  Value last = b.iota(shape, index, 2); // the last key that a position sees: t + S - T
+  if (heads.S != heads.T)
+    last = b.add(last, double(heads.S - heads.T));
+  return b.compare(ComparePredicate::le, b.iota(shape, index, 3), last);
+}
+
+/// What log_sum_exp is relative to: the largest number of the row's mask among the keys that it sees, where
+/// that is finite. A row that the mask hides whole so keeps its digits. Scores less that number.
+static Value lessLargestMask(TensorBuilder b, const Heads &heads, Value values, Value mask, bool causal) {
+  if (!mask)
+    return values;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  mask = b.cast(mask, b.elementOf(values));
+  if (causal)
+    mask = b.select(buildSeen(b, heads, b.shapeOf(mask)), mask, b.splatLike(mask, -infinity));
+  Value most = b.reduce(ReduceKind::max, mask, 3);
+  for (auto [predicate, limit] :
+       {std::pair(ComparePredicate::gt, -infinity), std::pair(ComparePredicate::lt, infinity)})
+    most = b.select(b.compare(predicate, most, limit), most, b.zerosLike(most));
+  SmallVector<int64_t> dims{0, 1, 2};
+  return b.sub(values, b.broadcast(most, dims, b.shapeOf(values)));
+}
+
 /// scale q k^T + mask, -inf where causality hides a key: B x H x T x S.
 static Value buildScores(TensorBuilder b, const Heads &heads, Value stackedQuery, Value key, Value mask,
                          double scale, bool causal) {
@@ -47,17 +73,12 @@ static Value buildScores(TensorBuilder b, const Heads &heads, Value stackedQuery
     scores = b.add(scores, b.broadcast(mask, {0, 1, 2, 3}, shape));
   }
   if (causal) {
-    Type index = b.builder.getI64Type();
-    Value last = b.iota(shape, index, 2); // the last key that a position sees: t + S - T
-    if (heads.S != heads.T)
-      last = b.add(last, double(heads.S - heads.T));
-    Value seen = b.compare(ComparePredicate::le, b.iota(shape, index, 3), last);
-    scores = b.select(seen, scores, b.splatLike(scores, -std::numeric_limits<double>::infinity()));
+    scores = b.select(buildSeen(b, heads, shape), scores, b.splatLike(scores, -std::numeric_limits<double>::infinity()));
   }
   return scores;
 }
 
-// m = max(scores), e = exp(scores - m), s = sum(e): result = e / s v, log_sum_exp = m + log(s)
+// m = max(scores), e = exp(scores - m), s = sum(e): result = e / s v, log_sum_exp = m + log(s), relative
 FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, getLoc());
   Heads heads(getQuery(), getKey());
@@ -71,8 +92,9 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   Value sum = b.sum(e, 3);
   Value probabilities = b.div(e, b.broadcastAlong(sum, 3, shape));
   Value result = heads.unstack(b, b.matmul(b.reshape(probabilities, heads.stackedScores()), value));
+  Value relative = lessLargestMask(b, heads, max, getMask(), getCausal());
   return SmallVector<Value>{b.cast(result, element),
-                            b.cast(b.add(max, b.log(sum)), b.elementOf(getLogSumExp()))};
+                            b.cast(b.add(relative, b.log(sum)), b.elementOf(getLogSumExp()))};
 }
 
 // p = exp(scores - log_sum_exp), d p = g v^T, d scores = p (d p - sum(g result)):
@@ -87,6 +109,7 @@ FailureOr<SmallVector<Value>> AttentionGradOp::decompose(OpBuilder &builder) {
   Value value = heads.swap(b, b.cast(getValue(), compute));
   Value resultGradient = b.cast(getResultGradient(), compute), g = heads.stack(b, resultGradient);
   Value scores = buildScores(b, heads, query, key, getMask(), scale, getCausal());
+  scores = lessLargestMask(b, heads, scores, getMask(), getCausal());
   Value p = b.exp(b.sub(scores, b.broadcastAlong(b.cast(getLogSumExp(), compute), 3, shape)));
   Value dp = b.reshape(b.matmul(g, value, false, true), shape);
   // sum over d of g result: B x T x H -> B x H x T

@@ -162,6 +162,13 @@ OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (getOnTrue() == getOnFalse())
     return getOnTrue();
+  // True where the condition is true, and false elsewhere.
+  auto isSplatOf = [](Attribute value, bool wanted) {
+    auto splat = dyn_cast_or_null<SplatElementsAttr>(value);
+    return splat && splat.getElementType().isInteger(1) && splat.getSplatValue<bool>() == wanted;
+  };
+  if (isSplatOf(adaptor.getOnTrue(), true) && isSplatOf(adaptor.getOnFalse(), false))
+    return getCondition();
   DenseElementsAttr condition = asFoldable(adaptor.getCondition());
   if (!condition)
     return nullptr;

@@ -96,7 +96,7 @@ private:
   LogicalResult runWhole(Phase phase, const TrainingConfig &config) {
     setExitCode(phase <= Phase::Backward || phase == Phase::Plan ? 3 : 1);
     if (phase != Phase::Plan)
-      return run(phase, [&](OpPassManager &passes) { buildPhase(phase, config, passes); });
+      return run(phase, [&](OpPassManager &passes) { buildPhase(phase, config, passes, request.remarks); });
     if (failed(run(phase, buildPlanConversion)))
       return failure();
     setExitCode(1);

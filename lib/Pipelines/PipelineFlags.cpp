@@ -21,11 +21,13 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
                 cl::value_desc("PHASE"), cl::init(getPhaseName(defaultStop).str()), cl::cat(category)),
       dumpPhases("dump-phases", cl::desc("Write DIR/1-import.mlir ... 5-plan.mlir (default none)"), cl::value_desc("DIR"), cl::cat(category)),
       configFile("config", cl::desc("Configuration file, JSON as DeepSpeed's (default none; zero-compile --help-config lists the keys)"),
-                 cl::value_desc("FILE"), cl::cat(category)) {}
+                 cl::value_desc("FILE"), cl::cat(category)),
+      remarks("remarks", cl::desc("Say what phase import folds and which composites it recognises, with the node's name (default off)"),
+              cl::cat(category)) {}
 
 bool PipelineFlags::anyGiven() const {
   return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
-         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences();
+         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || remarks.getNumOccurrences();
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
@@ -37,6 +39,7 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
   request.stopAfter = *phase;
   request.dumpDirectory = dumpPhases;
   request.prefetch = prefetch;
+  request.remarks = remarks;
   if (stage.getNumOccurrences()) {
     if (stage < 0 || stage > 3)
       return fail(formatv("--zero-stage is {0} but must lie in [0, 3]", stage.getValue()).str());

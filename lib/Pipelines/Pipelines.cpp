@@ -13,15 +13,17 @@ using namespace mlir;
 namespace zero {
 
 /// --compile-to=import: the user's network, on one device, static shapes.
-static void buildImportPhase(const TrainingConfig &config, OpPassManager &passes) {
+static void buildImportPhase(const TrainingConfig &config, OpPassManager &passes, bool remarks) {
   // Shapes first: nothing below looks at an unknown dimension.
   passes.addPass(createNNBindBatch({config.microBatch}));
   // Exporters compute masks and shapes at run time; once the batch is known they depend on nothing.
-  passes.addPass(createNNFoldConstants());
+  NNFoldConstantsOptions fold;
+  fold.remarks = remarks;
+  passes.addPass(createNNFoldConstants(fold));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // Composites are recognised before differentiation: their gradient rules are better than those of their parts.
-  passes.addPass(createNNRaiseComposites());
+  passes.addPass(createNNRaiseComposites({remarks}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createNNVerifyImport());
@@ -120,9 +122,9 @@ static void buildPlanPhase(OpPassManager &passes) {
   buildPlanLayout(passes);
 }
 
-void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes) {
+void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes, bool remarks) {
   switch (phase) {
-  case Phase::Import: return buildImportPhase(config, passes);
+  case Phase::Import: return buildImportPhase(config, passes, remarks);
   case Phase::Backward: return buildBackwardPhase(config, passes);
   case Phase::Partition: return buildPartitionPhase(config, passes);
   case Phase::Schedule: return buildSchedulePhase(config, passes);

@@ -38,6 +38,19 @@ public:
     return sum + mask->getFloat(((mb * mask->getShape()[1] + mh) * positions + t) * keys + s);
   }
 
+  /// The largest number of the row's mask among the keys that it sees, where that is finite: what log_sum_exp
+  /// is relative to, so that a row that the mask hides whole keeps its digits.
+  double largestMask(int64_t b, int64_t h, int64_t t) const {
+    if (!mask)
+      return 0;
+    double most = -std::numeric_limits<double>::infinity();
+    int64_t mb = mask->getShape()[0] == 1 ? 0 : b, mh = mask->getShape()[1] == 1 ? 0 : h;
+    for (int64_t s = 0; s < keys; ++s)
+      if (!causal || s <= t + keys - positions)
+        most = std::max(most, mask->getFloat(((mb * mask->getShape()[1] + mh) * positions + t) * keys + s));
+    return std::isfinite(most) ? most : 0;
+  }
+
   template <typename Visit> void forEachRow(Visit visit) const {
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t h = 0; h < heads; ++h)
@@ -61,7 +74,7 @@ LogicalResult zero::reference::apply(nn::AttentionOp op, Operands operands, Resu
       largest = maximum(largest, heads.score(b, h, t, s));
     for (int64_t s = 0; s < heads.keys; ++s)
       sum += std::exp(heads.score(b, h, t, s) - largest);
-    results[1].setFloat(heads.ofRow(b, h, t), largest + std::log(sum));
+    results[1].setFloat(heads.ofRow(b, h, t), (largest - heads.largestMask(b, h, t)) + std::log(sum));
     std::vector<double> row(heads.width, 0.0);
     for (int64_t s = 0; s < heads.keys; ++s)
       for (int64_t d = 0; d < heads.width; ++d)
@@ -81,9 +94,9 @@ LogicalResult zero::reference::apply(nn::AttentionGradOp op, Operands operands, 
   heads.forEachRow([&](int64_t b, int64_t h, int64_t t) {
     int64_t atQuery = heads.ofQuery(b, t, h);
     std::vector<double> probability(heads.keys), ofProbability(heads.keys, 0.0);
-    double mean = 0;
+    double mean = 0, largest = heads.largestMask(b, h, t);
     for (int64_t s = 0; s < heads.keys; ++s) {
-      probability[s] = std::exp(heads.score(b, h, t, s) - logSumExp.getFloat(heads.ofRow(b, h, t)));
+      probability[s] = std::exp((heads.score(b, h, t, s) - largest) - logSumExp.getFloat(heads.ofRow(b, h, t)));
       for (int64_t d = 0; d < heads.width; ++d)
         ofProbability[s] += gradient.getFloat(atQuery + d) * heads.value.getFloat(heads.ofKey(b, s, h) + d);
       mean += probability[s] * ofProbability[s];

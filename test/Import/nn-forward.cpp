@@ -1,6 +1,6 @@
 //===- nn-forward.cpp - Runs @forward by the reference interpreter --------===//
 //
-// A test tool: `nn-forward MODULE.mlir [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files
+// A test tool: `nn-forward MODULE.mlir [--function=NAME] [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files
 // (row-major, little-endian), weights from where `nn.data` says, and prints the loss (of a module without one: the
 // outputs by their names), then the results of every op whose location is NODE, one tensor a line with all digits.
 //
@@ -76,14 +76,17 @@ static FailureOr<HostTensor> argument(func::FuncOp forward, unsigned index, Stri
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    llvm::errs() << "usage: nn-forward MODULE.mlir [NAME=FILE]... [@NODE]...\n";
+    llvm::errs() << "usage: nn-forward MODULE.mlir [--function=NAME] [NAME=FILE]... [@NODE]...\n";
     return 2;
   }
   llvm::StringMap<std::string> files;
   SmallVector<StringRef> nodes;
+  StringRef function = "forward";
   for (StringRef arg : ArrayRef(argv, argc).drop_front(2)) {
     if (arg.consume_front("@"))
       nodes.push_back(arg);
+    else if (arg.consume_front("--function="))
+      function = arg;
     else
       files[arg.split('=').first] = arg.split('=').second.str();
   }
@@ -93,7 +96,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   auto module = parseSourceFile<ModuleOp>(argv[1], sources, &context);
-  auto forward = module ? module->lookupSymbol<func::FuncOp>("forward") : nullptr;
+  auto forward = module ? module->lookupSymbol<func::FuncOp>(function) : nullptr;
   if (!forward)
     return 1;
   // Nodes to print become results.

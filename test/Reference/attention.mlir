@@ -1,6 +1,7 @@
 // RUN: nn-eval %s | FileCheck %s
 
-// Two query heads read one group of keys; 2 queries see 3 keys. The gradients were computed by finite differences.
+// Two query heads read one group of keys; 2 queries see 3 keys.
+// log_sum_exp is relative to the largest number of each row's mask. The gradients were computed by finite differences.
 
 func.func @masked() -> (tensor<1x2x2x2xf32>, tensor<1x2x2xf32>) {
   %q = nn.constant dense<[[[[1.0, 0.0], [0.5, -1.0]], [[2.0, 1.0], [0.0, 1.0]]]]> : tensor<1x2x2x2xf32>
@@ -8,9 +9,26 @@ func.func @masked() -> (tensor<1x2x2x2xf32>, tensor<1x2x2xf32>) {
   %v = nn.constant dense<[[[[1.0, 0.0]], [[0.0, 1.0]], [[2.0, -1.0]]]]> : tensor<1x3x1x2xf32>
   %m = nn.constant dense<[[[[0.0, 1.0, 0.0], [-1.0, 0.0, 0.5]]]]> : tensor<1x1x2x3xf32>
   // CHECK: @masked: tensor<1x2x2x2xf32> [0.575402, 0.424598, 0.835046, 0.164954, 0.623095, 0.376905, 0.889507, 0.110493]
-  // CHECK-NEXT: @masked: tensor<1x2x2xf32> [1.60413, 1.63818, 0.869338, 1.69411]
+  // CHECK-NEXT: @masked: tensor<1x2x2xf32> [0.604131, 1.13818, -0.130662, 1.19411]
   %0:2 = nn.attention %q, %k, %v mask %m scale 0.5 : tensor<1x2x2x2xf32>, tensor<1x3x1x2xf32>, tensor<1x3x1x2xf32>, tensor<1x1x2x3xf32> -> tensor<1x2x2x2xf32>, tensor<1x2x2xf32>
   return %0#0, %0#1 : tensor<1x2x2x2xf32>, tensor<1x2x2xf32>
+}
+
+// A row that the mask hides whole has its softmax of equal numbers, and its gradients; without a key it is NaN.
+func.func @hidden() -> (tensor<1x1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x2x1x2xf32>, tensor<1x1x1x2xf32>) {
+  %q = nn.constant dense<[[[[1.0, 0.0]]]]> : tensor<1x1x1x2xf32>
+  %k = nn.constant dense<[[[[1.0, 1.0]], [[0.0, 2.0]]]]> : tensor<1x2x1x2xf32>
+  %low = nn.constant dense<-3.40282347E+38> : tensor<1x1x1x2xf32>
+  %none = nn.constant dense<0xFF800000> : tensor<1x1x1x2xf32>
+  // CHECK: @hidden: tensor<1x1x1x2xf32> [0.5, 1.5]
+  // CHECK-NEXT: @hidden: tensor<1x1x1xf32> [0.693147]
+  // CHECK-NEXT: @hidden: tensor<1x2x1x2xf32> [0.75, 0, 0.25, 0]
+  // CHECK-NEXT: @hidden: tensor<1x1x1x2xf32> [{{-?}}nan, {{-?}}nan]
+  %0:2 = nn.attention %q, %k, %k mask %low scale 1.0 : tensor<1x1x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x1x1x2xf32> -> tensor<1x1x1x2xf32>, tensor<1x1x1xf32>
+  %1:3 = nn.attention_grad %q, %k, %k mask %low result %0#0, %0#1 gradient %q scale 1.0 : tensor<1x1x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x1x1xf32>, tensor<1x1x1x2xf32>
+  %sum = nn.add %1#1, %1#2 : tensor<1x2x1x2xf32>
+  %2:2 = nn.attention %q, %k, %k mask %none scale 1.0 : tensor<1x1x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x1x1x2xf32> -> tensor<1x1x1x2xf32>, tensor<1x1x1xf32>
+  return %0#0, %0#1, %sum, %2#0 : tensor<1x1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x2x1x2xf32>, tensor<1x1x1x2xf32>
 }
 
 func.func @causal() -> (tensor<1x2x2x2xf64>, tensor<1x2x2xf64>, tensor<1x2x2x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>) {

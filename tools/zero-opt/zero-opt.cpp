@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
       return EXIT_FAILURE;
     if (given.size() != 0)
       return fail("pass flags together with pipeline flags (--zero-stage, --prefetch, --world-size, --compile-to, --dump-phases, "
-                  "--config); give one kind");
+                  "--config, --remarks); give one kind");
     llvm::Expected<zero::PipelineRequest> request = flags.getRequest();
     if (!request)
       return fail(llvm::toString(request.takeError()));

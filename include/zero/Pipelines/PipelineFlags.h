@@ -29,6 +29,7 @@ private:
   llvm::cl::opt<std::string> compileTo;
   llvm::cl::opt<std::string> dumpPhases;
   llvm::cl::opt<std::string> configFile;
+  llvm::cl::opt<bool> remarks;
 };
 
 } // namespace zero

@@ -23,8 +23,8 @@ inline constexpr llvm::StringLiteral kConfigAttrName = "zero.config";
 /// The phase that `module` has completed (`zero.phase`); none for importer output. An unknown name is an error.
 mlir::FailureOr<std::optional<Phase>> getCompletedPhase(mlir::ModuleOp module);
 
-/// Adds the passes of one phase. `config` is resolved.
-void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &passes);
+/// Adds the passes of one phase. `config` is resolved; `remarks`: folding and raising say what they found.
+void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &passes, bool remarks = false);
 /// The passes of phase plan in two parts: what finds out that the target cannot compute an op, which is the model's fault, and the rest.
 void buildPlanConversion(mlir::OpPassManager &passes);
 void buildPlanLayout(mlir::OpPassManager &passes);
@@ -35,7 +35,7 @@ void buildScheduleEnd(const TrainingConfig &config, mlir::OpPassManager &passes)
 struct PipelineRequest {
   TrainingConfig config;  ///< of `--config`, or defaults
   std::optional<int64_t> stage, worldSize;
-  bool prefetch = false;
+  bool prefetch = false, remarks = false;
   Phase stopAfter = Phase::Schedule;
   std::string dumpDirectory;
   /// The folder that relative paths of weights start from (empty: the current one), and the one of the file that the module is

@@ -69,7 +69,7 @@ public:
     x.queryGradient.data = next();
     x.keyGradient.data = next();
     x.valueGradient.data = next();
-    runParts(parallel, x, x.batch * x.groups, range, next(), attentionGradPartFloats(x.queries, x.headSize));
+    runParts(parallel, x, x.batch * x.groups, range, next(), attentionGradPartFloats(x.queries, x.headSize, mask));
     return {};
   }
 

@@ -40,19 +40,48 @@ public:
   using NNFoldConstantsBase::NNFoldConstantsBase;
 
   void runOnOperation() override {
+    Counts counts;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
-        fold(function.getBody().front());
+        fold(function.getBody().front(), counts);
+    if (remarks)
+      emitRemark(getOperation().getLoc())
+          << "folding replaced " << counts.patterns + counts.constants + counts.slices + counts.others
+          << " ops: " << counts.constants << " by constants, " << counts.patterns << " by index patterns, "
+          << counts.slices << " by slices, " << counts.others << " by other values";
   }
 
 private:
-  void fold(Block &body) {
+  /// What ops were replaced by.
+  struct Counts {
+    int64_t constants = 0, patterns = 0, slices = 0, others = 0;
+  };
+
+  /// The place in `counts` for a value that replaces another, and its name.
+  static std::pair<int64_t *, StringRef> kindOf(Value value, bool isIndexPattern, Counts &counts) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<ConstantOp>(op))
+      return {&counts.constants, "a constant"};
+    if (isIndexPattern)
+      return {&counts.patterns, "an index pattern"};
+    if (isa_and_nonnull<SliceOp>(op))
+      return {&counts.slices, "a slice"};
+    return {&counts.others, "another value"};
+  }
+
+  void fold(Block &body, Counts &counts) {
     IndexForms forms;
     SmallVector<Operation *> replaced;
+    llvm::DenseMap<Operation *, std::pair<OperationName, StringRef>> made;
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
       if (isa<ConstantOp, IotaOp>(op) && !isLongProgression(op, forms))
         continue;
       if (Value value = simplify(&op, forms)) {
+        auto [count, kind] = kindOf(value, forms.of(op.getResult(0)).has_value(), counts);
+        ++*count;
+        // That a number repeated is that number is no news.
+        if (Operation *into = value.getDefiningOp(); into && !isa<BroadcastOp, ReshapeOp>(op))
+          made.try_emplace(into, op.getName(), kind);
         op.getResult(0).replaceAllUsesWith(value);
         replaced.push_back(&op);
       }
@@ -61,10 +90,17 @@ private:
       op->erase();
     for (Operation *op = body.getTerminator()->getPrevNode(); op;) {
       Operation *before = op->getPrevNode();
-      if (isOpTriviallyDead(op))
+      if (isOpTriviallyDead(op)) {
+        made.erase(op);
         op->erase();
+      }
       op = before;
     }
+    // What is still read, in order: the steps on the way to it are only counted.
+    if (remarks)
+      for (Operation &op : body)
+        if (auto found = made.find(&op); found != made.end())
+          emitRemark(op.getLoc()) << "folded " << found->second.first << " to " << found->second.second;
   }
 
   /// A constant that is better said as an iota: exporters store positions as numbers.

@@ -18,6 +18,7 @@
 #include "zero/Transforms/NN/Passes.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -60,6 +61,32 @@ Value zero::stripBroadcast(Value value) {
 
 bool zero::isAbout(double a, double b) {
   return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
+
+void RaiseRemarks::raised(Location location, StringRef op, const Twine &details) {
+  entries.push_back({location, op.str(), details.str()});
+}
+
+void RaiseRemarks::emit(ModuleOp module) const {
+  // Patterns fire in no order; what they made stands in the program's.
+  llvm::MapVector<StringRef, int64_t> counts;
+  SmallVector<const Entry *> rest = llvm::map_to_vector(entries, [](const Entry &entry) { return &entry; });
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto found = llvm::find_if(rest, [&](const Entry *entry) {
+      return entry->op == op->getName().getStringRef() && entry->location == op->getLoc();
+    });
+    if (found == rest.end())
+      return;
+    ++counts[(*found)->op];
+    InFlightDiagnostic remark = emitRemark(op->getLoc()) << "raised to " << (*found)->op;
+    if (!(*found)->details.empty())
+      remark << ": " << (*found)->details;
+    rest.erase(found);
+  });
+  std::string text;
+  for (auto [op, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + op.str();
+  emitRemark(module.getLoc()) << "raising found " << (text.empty() ? "nothing" : text);
 }
 
 namespace zero {
@@ -143,20 +170,24 @@ public:
   using NNRaiseCompositesBase::NNRaiseCompositesBase;
 
   void runOnOperation() override {
+    RaiseRemarks found;
     // Attention first: its operands still have the transposes that say what they are.
     for (auto add :
-         {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseLayerNormPatterns, addSimplerPatterns}) {
+         {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseBiasedLayerNormPatterns,
+          addRaiseScaledLayerNormPatterns, addRaiseBareLayerNormPatterns, addSimplerPatterns}) {
       RewritePatternSet patterns(&getContext());
-      add(patterns);
+      add(patterns, found);
       if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
         getOperation().emitError("raising did not come to an end");
         return signalPassFailure();
       }
     }
+    if (remarks)
+      found.emit(getOperation());
   }
 
 private:
-  static void addSimplerPatterns(RewritePatternSet &patterns) {
+  static void addSimplerPatterns(RewritePatternSet &patterns, RaiseRemarks &) {
     patterns.add<FoldTransposeIntoMatmul, FoldReshapeIntoBroadcast, SquareIsProduct>(patterns.getContext());
     ReshapeOp::getCanonicalizationPatterns(patterns, patterns.getContext());
   }

@@ -4,15 +4,35 @@
 
 #include "dialects/NN/NNOps.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <optional>
 
 namespace zero {
 
-void addRaiseAttentionPatterns(mlir::RewritePatternSet &patterns);
-void addRaiseGeluPatterns(mlir::RewritePatternSet &patterns);
-void addRaiseLayerNormPatterns(mlir::RewritePatternSet &patterns);
+/// Remembers what was found, for --remarks.
+class RaiseRemarks {
+public:
+  /// `op` stands at `location` now; `details` say which variant, and may be empty.
+  void raised(mlir::Location location, llvm::StringRef op, const llvm::Twine &details = "");
+  /// A remark for each in the order of the module's ops, and one of their numbers.
+  void emit(mlir::ModuleOp module) const;
+
+private:
+  struct Entry {
+    mlir::Location location;
+    std::string op, details;
+  };
+  llvm::SmallVector<Entry> entries;
+};
+
+void addRaiseAttentionPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+void addRaiseGeluPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+/// Run one after the other: a norm with a bias holds one without, and that one without a scale.
+void addRaiseBiasedLayerNormPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+void addRaiseScaledLayerNormPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+void addRaiseBareLayerNormPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 
 /// The number that every element of a float constant is; none for anything else.
 std::optional<double> splatNumber(mlir::Value value);

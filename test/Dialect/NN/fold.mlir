@@ -153,6 +153,21 @@ func.func @select(%x: tensor<2xf32>, %y: tensor<2xf32>, %c: tensor<2xi1>) -> (te
 
 // -----
 
+// A choice between true and false is its condition; the other way round it is not.
+// CHECK-LABEL: func @select_bool
+// CHECK-SAME: (%[[C:.*]]: tensor<3000xi1>)
+func.func @select_bool(%c: tensor<3000xi1>) -> (tensor<3000xi1>, tensor<3000xi1>) {
+  %true = nn.constant dense<true> : tensor<3000xi1>
+  %false = nn.constant dense<false> : tensor<3000xi1>
+  %0 = nn.select %c, %true, %false : tensor<3000xi1>, tensor<3000xi1>
+  // CHECK: %[[S:.*]] = nn.select
+  %1 = nn.select %c, %false, %true : tensor<3000xi1>, tensor<3000xi1>
+  // CHECK: return %[[C]], %[[S]]
+  return %0, %1 : tensor<3000xi1>, tensor<3000xi1>
+}
+
+// -----
+
 // CHECK-LABEL: func @cast
 // CHECK-SAME: (%[[X:.*]]: tensor<2xf32>, %[[H:.*]]: tensor<2xbf16>, %[[B:.*]]: tensor<2xi1>)
 func.func @cast(%x: tensor<2xf32>, %h: tensor<2xbf16>, %b: tensor<2xi1>) -> (tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xi1>, tensor<2xbf16>) {

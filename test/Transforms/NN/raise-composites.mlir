@@ -102,10 +102,15 @@ func.func @trained_mask(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: 
 
 // -----
 
-// A mask off by one position is not causal: it stays as it is, and is not the guard's proof either.
+// A mask off by one position is not causal, and no proof that every row has an entry: rows without one are guarded.
 // CHECK-LABEL: func @strict(
-// CHECK:         nn.softmax
-// CHECK-NOT:     nn.attention
+// CHECK:         %[[LT:.*]] = nn.compare lt
+// CHECK:         %[[SEEN:.*]] = nn.select %[[LT]], %{{.*}}, %{{.*}} : tensor<1x1x8x8xi1>
+// CHECK:         %[[BEST:.*]] = nn.reduce max %[[SEEN]] axes [3] : tensor<1x1x8x8xf32> to tensor<1x1x8xf32>
+// CHECK:         %[[ENTRY:.*]] = nn.compare gt %[[BEST]]
+// CHECK:         %[[MASK:.*]] = nn.select %{{.*}}, %[[SEEN]], %{{.*}} : tensor<1x1x8x8xi1>
+// CHECK:         %[[R:.*]], %{{.*}} = nn.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[MASK]] scale 1.000000e+00 :
+// CHECK:         nn.select %{{.*}}, %[[R]], %{{.*}} : tensor<2x8x4x16xi1>
 func.func @strict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32> {
   %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
   %s = nn.iota axis 3 : tensor<2x4x8x8xi64>
@@ -123,10 +128,11 @@ func.func @strict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor
 
 // -----
 
-// A guard beside a mask that may hide whole rows does something: left alone.
+// A guard beside a mask that may hide whole rows does something: such rows give 0.
 // CHECK-LABEL: func @guarded(
-// CHECK:         nn.softmax
-// CHECK-NOT:     nn.attention
+// CHECK:         %[[BEST:.*]] = nn.reduce max %arg3 axes [3] : tensor<2x4x8x8xf32> to tensor<2x4x8xf32>
+// CHECK:         %[[R:.*]], %{{.*}} = nn.attention
+// CHECK:         nn.select %{{.*}}, %[[R]], %{{.*}} : tensor<2x8x4x16xi1>
 func.func @guarded(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
                    %m: tensor<2x4x8x8xf32> {nn.role = #nn.role<input "m">}) -> tensor<2x4x8x16xf32> {
   %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
@@ -137,6 +143,160 @@ func.func @guarded(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tenso
   %g = nn.select %nan, %zero, %p : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
   %o = nn.matmul %g, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
   return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// A mask whose numbers are finite needs no guard.
+// CHECK-LABEL: func @finite(
+// CHECK:         %[[M:.*]] = nn.broadcast %{{.*}} dims [0, 1, 2, 3] : tensor<2x1x1x8xf32> to tensor<2x1x8x8xf32>
+// CHECK:         %[[R:.*]], %{{.*}} = nn.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[M]] scale 1.000000e+00 :
+// CHECK-NEXT:    %[[T:.*]] = nn.transpose %[[R]]
+// CHECK-NEXT:    return %[[T]]
+func.func @finite(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
+                  %m: tensor<2x8xi1> {nn.role = #nn.role<input "m">}) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %all = nn.broadcast %m dims [0, 3] : tensor<2x8xi1> to tensor<2x4x8x8xi1>
+  %zero = nn.constant dense<0.0> : tensor<2x4x8x8xf32>
+  %low = nn.constant dense<-3.40282347E+38> : tensor<2x4x8x8xf32>
+  %mask = nn.select %all, %zero, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %masked = nn.add %scores, %mask : tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %nan = nn.compare ne %p, %p : tensor<2x4x8x8xf32> -> tensor<2x4x8x8xi1>
+  %g = nn.select %nan, %zero, %p : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %o = nn.matmul %g, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// Numbers selected in place of scores: a row without an entry passes no gradient to query and key.
+// CHECK-LABEL: func @filled(
+// CHECK:         %[[M:.*]] = nn.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x1x1x8xi1>, tensor<2x1x1x8xf32>
+// CHECK:         %[[BEST:.*]] = nn.reduce max %[[M]] axes [3] : tensor<2x1x1x8xf32> to tensor<2x1x1xf32>
+// CHECK:         %[[ENTRY:.*]] = nn.compare eq %[[BEST]]
+// CHECK:         %[[Q:.*]] = nn.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x8x4x16xi1>, tensor<2x8x4x16xf32>
+// CHECK:         nn.attention %[[Q]],
+func.func @filled(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x8xi1>) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %all = nn.broadcast %m dims [0, 3] : tensor<2x8xi1> to tensor<2x4x8x8xi1>
+  %low = nn.constant dense<-1.0e9> : tensor<2x4x8x8xf32>
+  %masked = nn.select %all, %scores, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// What is selected must be low enough to hide: -100 leaves a share.
+// CHECK-LABEL: func @high(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @high(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x8xi1>) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %all = nn.broadcast %m dims [0, 3] : tensor<2x8xi1> to tensor<2x4x8x8xi1>
+  %low = nn.constant dense<-1.0e2> : tensor<2x4x8x8xf32>
+  %masked = nn.select %all, %scores, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// A second mask below a finite causal one would show what the causal one hides: left alone.
+// CHECK-LABEL: func @finite_and_added(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @finite_and_added(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
+                            %m: tensor<2x4x8x8xf32> {nn.role = #nn.role<input "m">}) -> tensor<2x4x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %s = nn.iota axis 3 : tensor<2x4x8x8xi64>
+  %t = nn.iota axis 2 : tensor<2x4x8x8xi64>
+  %seen = nn.compare le %s, %t : tensor<2x4x8x8xi64> -> tensor<2x4x8x8xi1>
+  %low = nn.constant dense<-1.0e9> : tensor<2x4x8x8xf32>
+  %causal = nn.select %seen, %scores, %low : tensor<2x4x8x8xi1>, tensor<2x4x8x8xf32>
+  %masked = nn.add %causal, %m : tensor<2x4x8x8xf32>
+  %p = nn.softmax %masked axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o : tensor<2x4x8x16xf32>
+}
+
+// -----
+
+// Scores that another op reads would be computed twice: left alone.
+// CHECK-LABEL: func @read_outside(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @read_outside(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> (tensor<2x4x8x16xf32>, tensor<2x4x8x8xf32>) {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %p = nn.softmax %scores axis 3 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  return %o, %scores : tensor<2x4x8x16xf32>, tensor<2x4x8x8xf32>
+}
+
+// -----
+
+// Another axis of softmax is no attention; nor are values of another size than keys.
+// CHECK-LABEL: func @other_axis(
+// CHECK-COUNT-2: nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @other_axis(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %w: tensor<2x4x8x12xf32>) -> (tensor<2x4x8x16xf32>, tensor<2x4x8x12xf32>) {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %p = nn.softmax %scores axis 2 : tensor<2x4x8x8xf32>
+  %o = nn.matmul %p, %k : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+  %again = nn.matmul %k, %q transpose_rhs : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x8xf32>
+  %r = nn.softmax %again axis 3 : tensor<2x4x8x8xf32>
+  %u = nn.matmul %r, %w : tensor<2x4x8x8xf32>, tensor<2x4x8x12xf32> -> tensor<2x4x8x12xf32>
+  return %o, %u : tensor<2x4x8x16xf32>, tensor<2x4x8x12xf32>
+}
+
+// -----
+
+// Batch and heads in one dimension, time first: heads lie beside each other in the last dimension.
+// CHECK-LABEL: func @merged_heads(
+// CHECK-DAG:     %[[Q:.*]] = nn.reshape %arg0 : tensor<8x2x64xf32> to tensor<8x2x4x16xf32>
+// CHECK-DAG:     %[[QT:.*]] = nn.transpose %[[Q]] [1, 0, 2, 3] : tensor<8x2x4x16xf32> to tensor<2x8x4x16xf32>
+// CHECK:         nn.attention %[[QT]], %{{.*}}, %{{.*}} scale 2.500000e-01 : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>
+func.func @merged_heads(%q: tensor<8x2x64xf32>, %k: tensor<8x2x64xf32>, %v: tensor<8x2x64xf32>) -> tensor<8x8x16xf32> {
+  %q0 = nn.reshape %q : tensor<8x2x64xf32> to tensor<8x8x16xf32>
+  %k0 = nn.reshape %k : tensor<8x2x64xf32> to tensor<8x8x16xf32>
+  %v0 = nn.reshape %v : tensor<8x2x64xf32> to tensor<8x8x16xf32>
+  %q1 = nn.transpose %q0 [1, 0, 2] : tensor<8x8x16xf32> to tensor<8x8x16xf32>
+  %k1 = nn.transpose %k0 [1, 2, 0] : tensor<8x8x16xf32> to tensor<8x16x8xf32>
+  %v1 = nn.transpose %v0 [1, 0, 2] : tensor<8x8x16xf32> to tensor<8x8x16xf32>
+  %scale = nn.constant dense<0.25> : tensor<8x8x16xf32>
+  %q2 = nn.mul %q1, %scale : tensor<8x8x16xf32>
+  %scores = nn.matmul %q2, %k1 : tensor<8x8x16xf32>, tensor<8x16x8xf32> -> tensor<8x8x8xf32>
+  %p = nn.softmax %scores axis 2 : tensor<8x8x8xf32>
+  %o = nn.matmul %p, %v1 : tensor<8x8x8xf32>, tensor<8x8x16xf32> -> tensor<8x8x16xf32>
+  return %o : tensor<8x8x16xf32>
+}
+
+// -----
+
+// A single head has three dimensions too.
+// CHECK-LABEL: func @one_head(
+// CHECK:         nn.attention %{{.*}}, %{{.*}}, %{{.*}} scale 1.000000e+00 : tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>
+func.func @one_head(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<2x8x16xf32>) -> tensor<2x8x16xf32> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x8x16xf32>, tensor<2x8x16xf32> -> tensor<2x8x8xf32>
+  %p = nn.softmax %scores axis 2 : tensor<2x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x8x8xf32>, tensor<2x8x16xf32> -> tensor<2x8x16xf32>
+  return %o : tensor<2x8x16xf32>
+}
+
+// -----
+
+// Attention has a kernel for float32.
+// CHECK-LABEL: func @doubles(
+// CHECK:         nn.softmax
+// CHECK-NOT:     nn.attention
+func.func @doubles(%q: tensor<2x8x16xf64>, %k: tensor<2x8x16xf64>, %v: tensor<2x8x16xf64>) -> tensor<2x8x16xf64> {
+  %scores = nn.matmul %q, %k transpose_rhs : tensor<2x8x16xf64>, tensor<2x8x16xf64> -> tensor<2x8x8xf64>
+  %p = nn.softmax %scores axis 2 : tensor<2x8x8xf64>
+  %o = nn.matmul %p, %v : tensor<2x8x8xf64>, tensor<2x8x16xf64> -> tensor<2x8x16xf64>
+  return %o : tensor<2x8x16xf64>
 }
 
 // -----
@@ -245,6 +405,57 @@ func.func @other_norm(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32>
   %10 = nn.div %3, %9 : tensor<8x4xf32>
   %11 = nn.broadcast %w dims [1] : tensor<4xf32> to tensor<8x4xf32>
   %12 = nn.mul %10, %11 : tensor<8x4xf32>
+  return %12 : tensor<8x4xf32>
+}
+
+// -----
+
+// A row's mean that is repeated along the other dimension belongs to other rows.
+// CHECK-LABEL: func @crossed_norm(
+// CHECK:         nn.sqrt
+// CHECK-NOT:     nn.layer_norm
+func.func @crossed_norm(%x: tensor<4x4xf32>, %w: tensor<4xf32>) -> tensor<4x4xf32> {
+  %0 = nn.reduce sum %x axes [1] : tensor<4x4xf32> to tensor<4xf32>
+  %n = nn.constant dense<4.0> : tensor<4xf32>
+  %1 = nn.div %0, %n : tensor<4xf32>
+  %2 = nn.broadcast %1 dims [1] : tensor<4xf32> to tensor<4x4xf32>
+  %3 = nn.sub %x, %2 : tensor<4x4xf32>
+  %4 = nn.mul %3, %3 : tensor<4x4xf32>
+  %5 = nn.reduce sum %4 axes [1] : tensor<4x4xf32> to tensor<4xf32>
+  %6 = nn.div %5, %n : tensor<4xf32>
+  %e = nn.constant dense<1.0e-5> : tensor<4xf32>
+  %7 = nn.add %6, %e : tensor<4xf32>
+  %8 = nn.sqrt %7 : tensor<4xf32>
+  %9 = nn.broadcast %8 dims [0] : tensor<4xf32> to tensor<4x4xf32>
+  %10 = nn.div %3, %9 : tensor<4x4xf32>
+  %11 = nn.broadcast %w dims [1] : tensor<4xf32> to tensor<4x4xf32>
+  %12 = nn.mul %10, %11 : tensor<4x4xf32>
+  return %12 : tensor<4x4xf32>
+}
+
+// -----
+
+// The norm alone; a bias without a scale is added to it.
+// CHECK-LABEL: func @bare_norm(
+// CHECK:         %[[ONE:.*]] = nn.constant dense<1.000000e+00> : tensor<4xf32>
+// CHECK:         %[[Y:.*]], %{{.*}}, %{{.*}} = nn.layer_norm %arg0 scale %[[ONE]] epsilon
+// CHECK:         nn.add %[[Y]]
+func.func @bare_norm(%x: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = nn.reduce sum %x axes [1] : tensor<8x4xf32> to tensor<8xf32>
+  %n = nn.constant dense<2.5e-1> : tensor<8xf32>
+  %1 = nn.mul %0, %n : tensor<8xf32>
+  %2 = nn.broadcast %1 dims [0] : tensor<8xf32> to tensor<8x4xf32>
+  %3 = nn.sub %x, %2 : tensor<8x4xf32>
+  %4 = nn.mul %3, %3 : tensor<8x4xf32>
+  %5 = nn.reduce sum %4 axes [1] : tensor<8x4xf32> to tensor<8xf32>
+  %6 = nn.mul %5, %n : tensor<8xf32>
+  %e = nn.constant dense<1.0e-5> : tensor<8xf32>
+  %7 = nn.add %6, %e : tensor<8xf32>
+  %8 = nn.rsqrt %7 : tensor<8xf32>
+  %9 = nn.broadcast %8 dims [0] : tensor<8xf32> to tensor<8x4xf32>
+  %10 = nn.mul %3, %9 : tensor<8x4xf32>
+  %11 = nn.broadcast %b dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %12 = nn.add %10, %11 : tensor<8x4xf32>
   return %12 : tensor<8x4xf32>
 }
 

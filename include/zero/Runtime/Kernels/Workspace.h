@@ -28,16 +28,16 @@ inline int64_t attentionPartFloats(int64_t queries, int64_t headSize) {
 }
 
 /// Floats of one part of `attention_grad`'s workspace: five blocks of keys, three of queries, two of scores,
-/// and a number a row.
-inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize) {
+/// and a number a row, with a mask two.
+inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize, bool hasMask) {
   return (5 * kAttentionBlock + 3 * kAttentionTileRows) * roundUpToLine(headSize) +
-         2 * kAttentionTileRows * kAttentionBlock + roundUpToLine(queries);
+         2 * kAttentionTileRows * kAttentionBlock + (hasMask ? 2 : 1) * roundUpToLine(queries);
 }
 
 /// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes
 /// none.
 inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64_t> integers) {
-  if (integers.size() <= 6)
+  if (integers.size() <= 8)
     return 0;
   if (name.starts_with("conv")) {
     ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
@@ -49,7 +49,7 @@ inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64
   if (name == "attention")
     return 4 * std::min(kAttentionParts, batch * heads) * attentionPartFloats(queries, headSize);
   if (name == "attention_grad")
-    return 4 * std::min(kAttentionParts, batch * groups) * attentionGradPartFloats(queries, headSize);
+    return 4 * std::min(kAttentionParts, batch * groups) * attentionGradPartFloats(queries, headSize, integers[8] != 0);
   return 0;
 }
 

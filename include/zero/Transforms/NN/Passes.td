@@ -33,7 +33,8 @@ def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::ModuleOp"> {
     Output: `nn.compare le (nn.iota axis 3), (nn.iota axis 2)`
     (* example: test/Transforms/NN/fold-constants.mlir *)
   }];
-  let options = [Option<"maxElements", "max-elements", "int64_t", "65536", "Largest constant that may be made.">];
+  let options = [Option<"maxElements", "max-elements", "int64_t", "65536", "Largest constant that may be made.">,
+                 Option<"remarks", "remarks", "bool", "false", "Say what was folded to what, and where.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNRaiseComposites : Pass<"nn-raise-composites", "::mlir::ModuleOp"> {
@@ -47,6 +48,7 @@ def NNRaiseComposites : Pass<"nn-raise-composites", "::mlir::ModuleOp"> {
     Output: `nn.attention %q, %k, %v scale 0.25 causal`
     (* example: test/Transforms/NN/raise-composites.mlir *)
   }];
+  let options = [Option<"remarks", "remarks", "bool", "false", "Say what was found, and where.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNVerifyImport : Pass<"nn-verify-import", "::mlir::ModuleOp"> {
