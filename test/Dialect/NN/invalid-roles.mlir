@@ -88,3 +88,31 @@ func.func @limit_role(%x: tensor<4xi64> {nn.role = #nn.role<frozen "w">, nn.limi
 func.func @limit_type(%x: tensor<4xi64> {nn.role = #nn.role<label "y">, nn.limit = 8 : i32}) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.batched but is no input}}
+func.func @batched_label(%x: tensor<4xf32> {nn.batched, nn.role = #nn.role<label "y">}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result #0 has nn.batched but is no output}}
+func.func @batched_result(%x: tensor<f32>) -> (tensor<f32> {nn.batched, nn.role = #nn.role<loss "">}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has nn.batched true, not a unit}}
+func.func @batched_value(%x: tensor<4xf32> {nn.batched = true, nn.role = #nn.role<input "x">}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result #0 has nn.batched but no dimension}}
+func.func @batched_scalar(%x: tensor<f32>) -> (tensor<f32> {nn.batched, nn.role = #nn.role<output "y">}) {
+  return %x : tensor<f32>
+}

@@ -8,6 +8,7 @@
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=sgd nesterov=true' 2>&1 | FileCheck %s --check-prefix=NESTEROV
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=gradient-clipping=-1 2>&1 | FileCheck %s --check-prefix=CLIPPING
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=loss-divisor=0 2>&1 | FileCheck %s --check-prefix=DIVISOR
+// RUN: zero-opt %t/predict.mlir --nn-append-optimizer | FileCheck %s --check-prefix=PREDICT
 
 // UNKNOWN:  error: unknown optimizer 'lion'; expected adamw, adam or sgd
 // NESTEROV: error: nesterov needs the optimizer sgd with momentum; got sgd with momentum 0
@@ -145,4 +146,12 @@ func.func @micro(%p: tensor<f32> {nn.role = #nn.role<frozen "p">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
   %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+//--- predict.mlir
+// Nothing is trained: nothing is updated.
+// PREDICT-LABEL: func.func @predict
+// PREDICT-NOT:   func.func @update
+func.func @predict(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}) -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  return %x : tensor<4xf32>
 }

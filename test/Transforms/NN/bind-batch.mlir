@@ -216,3 +216,39 @@ func.func @iota() -> tensor<?xi64> {
   %0 = nn.iota axis 0 : tensor<?xi64>
   return %0 : tensor<?xi64>
 }
+
+// -----
+
+// Without a loss an input is batched where its first dimension is symbolic; others keep their shapes, 0-d ones too.
+// CHECK-LABEL: func @predicts(
+// CHECK-SAME:    %{{.*}}: tensor<8x4xf32> {nn.batched, nn.role = #nn.role<input "x">}
+// CHECK-SAME:    %{{.*}}: tensor<3x4xf32> {nn.role = #nn.role<input "table">}
+// CHECK-SAME:    %{{.*}}: tensor<f32> {nn.role = #nn.role<input "scale">}
+// CHECK-SAME:    -> (tensor<8x4xf32> {nn.batched, nn.role = #nn.role<output "y">}, tensor<3x4xf32> {nn.role = #nn.role<output "z">})
+func.func @predicts(%x: tensor<?x4xf32> {nn.role = #nn.role<input "x">}, %table: tensor<3x4xf32> {nn.role = #nn.role<input "table">},
+                    %scale: tensor<f32> {nn.role = #nn.role<input "scale">})
+    -> (tensor<?x4xf32> {nn.batched, nn.role = #nn.role<output "y">}, tensor<3x4xf32> {nn.role = #nn.role<output "z">}) {
+  %0 = nn.neg %x : tensor<?x4xf32>
+  %1 = nn.broadcast %scale dims [] : tensor<f32> to tensor<3x4xf32>
+  %2 = nn.mul %table, %1 : tensor<3x4xf32>
+  return %0, %2 : tensor<?x4xf32>, tensor<3x4xf32>
+}
+
+// -----
+
+// What the loss does not need and cannot be bound is left out, with what depends on it; other outputs stay.
+// CHECK-LABEL: func @left_out(
+// CHECK-SAME:    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<8x1xf32> {nn.batched, nn.role = #nn.role<output "x">})
+// CHECK-NOT:     nn.reshape
+// CHECK:         return
+func.func @left_out(%x: tensor<?x1xf32> {nn.role = #nn.role<input "x">}, %n: tensor<?xi64> {nn.role = #nn.role<input "n">},
+                    %w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data = dense<1.0> : tensor<1xf32>})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<?x?xf32> {nn.role = #nn.role<output "late">}, tensor<?x1xf32> {nn.batched, nn.role = #nn.role<output "x">}) {
+  %s, %c = nn.output_loss %w : tensor<1xf32> -> tensor<f32>, tensor<i64>
+  %0 = nn.slice %n starts [0] strides [1] : tensor<?xi64> to tensor<2xi64>
+  %1 = nn.reshape %x shape %0 : tensor<2xi64>, : tensor<?x1xf32> to tensor<?x?xf32>
+  // expected-remark @below {{output 'late' is left out of predictions: 'nn.reshape' op has a shape that depends on data}}
+  %2 = nn.neg %1 : tensor<?x?xf32>
+  return %s, %c, %2, %x : tensor<f32>, tensor<i64>, tensor<?x?xf32>, tensor<?x1xf32>
+}

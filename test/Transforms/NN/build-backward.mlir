@@ -214,3 +214,57 @@ func.func @forward() {
 ^unreachable:
   return
 }
+
+// -----
+
+// Outputs are split off as @predict: what they need and nothing else, no label; it takes all parameters. @micro loses what only they need.
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME:    %{{.*}}: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %{{.*}}: tensor<8xf32> {nn.role = #nn.role<input "mask">}
+// CHECK-SAME:    %{{.*}}: tensor<8x4xf32> {nn.role = #nn.role<label "y">}
+// CHECK-NOT:     #nn.role<frozen "f">
+// CHECK-SAME:    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<4x4xf32> {nn.role = #nn.role<gradient "w">}, tensor<4xf32> {nn.role = #nn.role<gradient "b">})
+// CHECK-NOT:     nn.tanh
+// CHECK-LABEL: func.func @predict
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %[[W:[^:]*]]: tensor<4x4xf32> {nn.role = #nn.role<parameter "w">}, %{{[^:]*}}: tensor<4xf32> {nn.role = #nn.role<parameter "b">}, %[[F:[^:]*]]: tensor<8x4xf32> {{{.*}}nn.role = #nn.role<frozen "f">})
+// CHECK-SAME:    -> (tensor<8x4xf32> {nn.batched, nn.role = #nn.role<output "t">}, tensor<8x4xf32> {nn.role = #nn.role<output "f">})
+// CHECK-NEXT:    %[[M:.*]] = nn.matmul %[[X]], %[[W]]
+// CHECK-NEXT:    %[[T:.*]] = nn.tanh %[[M]]
+// CHECK-NEXT:    return %[[T]], %[[F]]
+func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %mask: tensor<8xf32> {nn.role = #nn.role<input "mask">},
+                   %y: tensor<8x4xf32> {nn.role = #nn.role<label "y">},
+                   %w: tensor<4x4xf32> {nn.role = #nn.role<parameter "w">}, %b: tensor<4xf32> {nn.role = #nn.role<parameter "b">},
+                   %f: tensor<8x4xf32> {nn.role = #nn.role<frozen "f">, nn.data = dense<1.0> : tensor<8x4xf32>})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<8x4xf32> {nn.batched, nn.role = #nn.role<output "t">}, tensor<8x4xf32> {nn.role = #nn.role<output "f">}) {
+  %0 = nn.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %1 = nn.broadcast %b dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %2 = nn.add %0, %1 : tensor<8x4xf32>
+  %3 = nn.tanh %0 : tensor<8x4xf32>
+  %sum, %count = nn.mse_loss %2, %y : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<f32>, tensor<i64>
+  return %sum, %count, %3, %f : tensor<f32>, tensor<i64>, tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Outputs alone: @forward is @predict, without inputs that it does not read.
+// CHECK-LABEL: func.func @predict
+// CHECK-SAME:    (%[[X:[^:]*]]: tensor<4xf32> {nn.role = #nn.role<input "x">}) -> (tensor<4xf32> {nn.role = #nn.role<output "y">})
+// CHECK-NEXT:    %[[Y:.*]] = nn.neg %[[X]]
+// CHECK-NEXT:    return %[[Y]]
+// CHECK-NOT:   func.func
+func.func @forward(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}, %unread: tensor<f32> {nn.role = #nn.role<input "unread">})
+    -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.neg %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{module has @forward and @predict; it is differentiated already}}
+func.func @forward() {
+  return
+}
+// expected-note @below {{@predict is here}}
+func.func @predict() {
+  return
+}

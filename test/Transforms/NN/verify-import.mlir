@@ -140,3 +140,36 @@ func.func @forward(%w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data
   // expected-error @+1 {{result 0 of @forward is not result 0 of its loss}}
   return %n, %c : tensor<f32>, tensor<i64>
 }
+
+// -----
+
+// Outputs follow the loss's two, each once.
+func.func @forward(%x: tensor<8xf32> {nn.role = #nn.role<input "x">},
+                   %w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data = dense<1.0> : tensor<1xf32>})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<8xf32> {nn.batched, nn.role = #nn.role<output "x">}) {
+  %s, %c = nn.output_loss %w : tensor<1xf32> -> tensor<f32>, tensor<i64>
+  return %s, %c, %x : tensor<f32>, tensor<i64>, tensor<8xf32>
+}
+
+// -----
+
+// Outputs alone need no parameter.
+func.func @forward(%x: tensor<f32> {nn.role = #nn.role<input "x">}) -> (tensor<f32> {nn.role = #nn.role<output "y">}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{output 'y' is result 0 and result 1 of @forward}}
+func.func @forward(%x: tensor<f32> {nn.role = #nn.role<input "x">})
+    -> (tensor<f32> {nn.role = #nn.role<output "y">}, tensor<f32> {nn.role = #nn.role<output "y">}) {
+  return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{result 1 of @forward must have role 'output'}}
+func.func @forward(%x: tensor<f32> {nn.role = #nn.role<input "x">}) -> (tensor<f32> {nn.role = #nn.role<output "y">}, tensor<f32>) {
+  return %x, %x : tensor<f32>, tensor<f32>
+}

@@ -267,3 +267,58 @@ func.func @update(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %q: tenso
   %1 = nn.sgd %q, %gp scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<f32>, tensor<f32>
   return %gp, %gp, %0, %1 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// @predict alone is enough where nothing is trained; it takes inputs and frozen weights and returns outputs.
+func.func @predict(%x: tensor<f32> {nn.role = #nn.role<input "x">}, %f: tensor<f32> {nn.role = #nn.role<frozen "f">, nn.data = dense<1.0> : tensor<f32>})
+    -> (tensor<f32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.add %x, %f : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{@predict takes parameter 'p', expected inputs and frozen weights only}}
+func.func @predict(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}) -> (tensor<f32> {nn.role = #nn.role<output "y">}) {
+  return %p : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{@predict returns loss, expected outputs only}}
+func.func @predict(%x: tensor<f32> {nn.role = #nn.role<input "x">}) -> (tensor<f32> {nn.role = #nn.role<loss "">}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<f32> {nn.role = #nn.role<gradient "p">}) {
+  return %p, %c, %p : tensor<f32>, tensor<i64>, tensor<f32>
+}
+func.func @update(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %g: tensor<f32> {nn.role = #nn.role<gradient "p">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<f32> {nn.role = #nn.role<parameter "p">}) {
+  %0 = nn.sgd %p, %g scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<f32>, tensor<f32>
+  return %g, %g, %0 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+// expected-error @+1 {{@predict takes parameter 'q', which @micro does not have}}
+func.func @predict(%q: tensor<f32> {nn.role = #nn.role<parameter "q">}) -> (tensor<f32> {nn.role = #nn.role<output "y">}) {
+  return %q : tensor<f32>
+}
+
+// -----
+
+func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<f32> {nn.role = #nn.role<gradient "p">}) {
+  return %p, %c, %p : tensor<f32>, tensor<i64>, tensor<f32>
+}
+func.func @update(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %g: tensor<f32> {nn.role = #nn.role<gradient "p">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<f32> {nn.role = #nn.role<parameter "p">}) {
+  %0 = nn.sgd %p, %g scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<f32>, tensor<f32>
+  return %g, %g, %0 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+// expected-error @+1 {{input 'c' has type 'tensor<i32>' in @predict and 'tensor<i64>' in @micro}}
+func.func @predict(%c: tensor<i32> {nn.role = #nn.role<input "c">}) -> (tensor<i32> {nn.role = #nn.role<output "y">}) {
+  return %c : tensor<i32>
+}

@@ -89,3 +89,30 @@ module @unused {
     plan.copy on compute <@long, 0, 64> to <@second, 0, 64> waits [] {reason = "test"}
   }
 }
+
+// -----
+
+// An output lives to the end of section predict: @b cannot have its bytes, @c has those of @b. What predict needs moves nothing of
+// the step's: here it is the larger one.
+// CHECK-LABEL: module @predicts
+// CHECK: plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 192 : i64}
+// CHECK: plan.buffer @m {{.*}}, offset = 0 : i64,
+// CHECK: plan.buffer @y {{.*}}, offset = [[Y:[0-9]+]] : i64,
+// CHECK-NOT: offset = [[Y]] : i64
+// CHECK: plan.section
+module @predicts {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+  plan.buffer @m in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.buffer @y in @device {content = #plan<content activations>, label = "", size_bytes = 128 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.output "y" : tensor<32xf32> at <@y, 0, 128> {batched}
+  plan.section @update {
+    plan.zero on compute [#plan.slice<@m, 0, 64>] waits []
+  }
+  plan.section @predict {
+    plan.zero on compute [#plan.slice<@y, 0, 128>] waits []
+    plan.zero on compute [#plan.slice<@b, 0, 64>] waits []
+    plan.zero on compute [#plan.slice<@c, 0, 64>] waits []
+  }
+}

@@ -357,3 +357,43 @@ module {
   // expected-error @+1 {{has a slice that ends at byte 8 of buffer @loss, which has 4}}
   plan.step_result "loss" f32 at <@loss, 4, 4>
 }
+
+// -----
+
+// What is read after section predict is what was written to the output last.
+module {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 128 : i64}
+  plan.buffer @y in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 128 : i64}
+  plan.buffer @z in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{output 'y' is read from bytes 64..128 of @y, which hold what was written to @z}}
+  plan.output "y" : tensor<32xf32> at <@y, 0, 128>
+  plan.section @predict {
+    plan.zero on compute [#plan.slice<@y, 0, 128>] waits []
+    // expected-note @+1 {{it is written here}}
+    plan.zero on compute [#plan.slice<@z, 0, 64>] waits []
+  }
+}
+
+// -----
+
+module {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 128 : i64}
+  plan.buffer @y in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 128 : i64}
+  // expected-error @+1 {{output 'y' is read from bytes 64..128 of @y, which no command of section @predict writes}}
+  plan.output "y" : tensor<32xf32> at <@y, 0, 128>
+  plan.section @predict {
+    plan.zero on compute [#plan.slice<@y, 0, 64>] waits []
+  }
+}
+
+// -----
+
+module {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 128 : i64}
+  // expected-note @+1 {{the buffer is here}}
+  plan.buffer @y in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{has a slice that ends at byte 128 of buffer @y, which has 64}}
+  plan.output "y" : tensor<32xf32> at <@y, 0, 128>
+  plan.section @predict {
+  }
+}

@@ -10,6 +10,7 @@
 // RUN: not zero-opt %t/plain.mlir --zero-assign-buckets=world-size=0 2>&1 | FileCheck %s --check-prefix=WORLD
 // RUN: not zero-opt %t/plain.mlir --zero-assign-buckets=bucket-elements=0 2>&1 | FileCheck %s --check-prefix=LIMIT
 // RUN: not zero-opt %t/mesh.mlir --zero-assign-buckets=world-size=2 2>&1 | FileCheck %s --check-prefix=DISAGREE
+// RUN: zero-opt %t/predict.mlir --zero-assign-buckets=world-size=2 | FileCheck %s --check-prefix=PREDICT
 
 // WORLD: error: world-size is 0, expected at least 1
 // LIMIT: error: bucket-elements is 0, expected at least 1
@@ -153,4 +154,16 @@ func.func @micro(%w: tensor<4xf32> {nn.role = #nn.role<parameter "w">}) {
   return
 ^unreachable:
   return
+}
+
+//--- predict.mlir
+// Nothing is trained: nothing is laid out, shared or gathered.
+// PREDICT: zero.mesh @dp {size = 2 : i64}
+// PREDICT-NOT: zero.
+// PREDICT-LABEL: func.func @predict
+// PREDICT-NOT: zero.
+func.func @predict(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}, %w: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = dense<1.0> : tensor<4xf32>})
+    -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.add %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

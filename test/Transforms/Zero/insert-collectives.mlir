@@ -16,6 +16,9 @@
 // RUN: not zero-opt %t/stage0.mlir --zero-insert-collectives=accumulation-steps=0 2>&1 | FileCheck %s --check-prefix=STEPS
 // RUN: not zero-opt %t/stage0.mlir --zero-insert-collectives=reduce-at=epoch 2>&1 | FileCheck %s --check-prefix=AT
 // RUN: not zero-opt %t/stage0.mlir --zero-insert-collectives='stage=2 reduce-at=step' 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: zero-opt %t/predict.mlir --zero-insert-collectives=stage=3 | FileCheck %s --check-prefix=PREDICT
+// RUN: cat %t/last-block.mlir %t/predict-too.mlir > %t/both.mlir
+// RUN: zero-opt %t/both.mlir --zero-insert-collectives=stage=3 | FileCheck %s --check-prefix=TOO
 
 // STAGE: error: stage is 4, expected 0 to 3
 // STEPS: error: accumulation-steps is 0, expected at least 1
@@ -340,4 +343,34 @@ func.func @micro(%p: !zero.partial<@b0>) -> !zero.shard<@b0> {
 }
 func.func @update() {
   return
+}
+
+//--- predict.mlir
+// Nothing is trained: nothing is laid out, shared or gathered.
+// PREDICT: zero.mesh @dp {size = 2 : i64}
+// PREDICT-NOT: zero.
+// PREDICT-LABEL: func.func @predict
+// PREDICT-NOT: zero.
+zero.mesh @dp {size = 2 : i64}
+func.func @predict(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}, %w: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = dense<1.0> : tensor<4xf32>})
+    -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.add %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- predict-too.mlir
+// @predict has no backward pass: one gather for the run of reads, and no gather is said to be dead.
+// TOO:       zero.bucket @h
+// TOO-NOT:   dead_gathers
+// TOO-LABEL: func.func @predict
+// TOO:       zero.all_gather_start
+// TOO-NOT:   zero.all_gather_start
+// TOO:       return
+func.func @predict(%x: tensor<4x8xf32> {nn.role = #nn.role<input "x">}, %hs: !zero.shard<@h> {nn.role = #nn.role<parameter "h">})
+    -> (tensor<4x8xf32> {nn.batched, nn.role = #nn.role<output "y">}, tensor<8x8xf32> {nn.role = #nn.role<output "w">}) {
+  %hf = builtin.unrealized_conversion_cast %hs : !zero.shard<@h> to !zero.full<@h>
+  %w = zero.view %hf["w"] : !zero.full<@h> -> tensor<8x8xf32>
+  %0 = nn.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = nn.matmul %0, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return %1, %w : tensor<4x8xf32>, tensor<8x8xf32>
 }

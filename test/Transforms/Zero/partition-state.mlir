@@ -9,6 +9,10 @@
 // RUN: zero-opt %t/momentum.mlir --zero-partition-state=stage=3 | FileCheck %s --check-prefix=MOMENTUM
 // RUN: zero-opt %t/refuses.mlir --split-input-file --verify-diagnostics --zero-partition-state=stage=2
 // RUN: not zero-opt %t/adam.mlir --zero-partition-state=stage=4 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: zero-opt %t/predict.mlir --zero-partition-state=stage=3 | FileCheck %s --check-prefix=ALONE
+// RUN: cat %t/adam.mlir %t/predict-too.mlir > %t/both.mlir
+// RUN: zero-opt %t/both.mlir --zero-partition-state=stage=0 | FileCheck %s --check-prefixes=TOO,TOO0
+// RUN: zero-opt %t/both.mlir --zero-partition-state=stage=3 | FileCheck %s --check-prefixes=TOO,TOO3
 
 // STAGE: error: stage is 4, expected 0 to 3
 
@@ -548,4 +552,34 @@ func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}, %v: ten
   %w1 = nn.sgd %w, %dw scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<8xf32>, tensor<f32>
   %v1 = nn.sgd %v, %dv scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<8xf32>, tensor<f32>
   return %lr : tensor<f32>
+}
+
+//--- predict.mlir
+// Nothing is trained: nothing is laid out, shared or gathered.
+// ALONE: zero.mesh @dp {size = 2 : i64}
+// ALONE-NOT: zero.
+// ALONE-LABEL: func.func @predict
+// ALONE-NOT: zero.
+zero.mesh @dp {size = 2 : i64}
+func.func @predict(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}, %w: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = dense<1.0> : tensor<4xf32>})
+    -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.add %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- predict-too.mlir
+// @predict sees its parameters as @micro does.
+// TOO-LABEL: func.func @predict
+// TOO0-SAME: %[[P:[a-z0-9]+]]: !zero.full<@b0> {{{.*}}nn.role = #nn.role<parameter "b0">})
+// TOO3-SAME: %[[P:[a-z0-9]+]]: !zero.shard<@b0> {{{.*}}nn.role = #nn.role<parameter "b0">})
+// TOO3-NEXT: %[[F:.*]] = builtin.unrealized_conversion_cast %[[P]] : !zero.shard<@b0> to !zero.full<@b0>
+// TOO0-NEXT: %[[B:.*]] = zero.view %[[P]]["b"]
+// TOO3-NEXT: %[[B:.*]] = zero.view %[[F]]["b"]
+// TOO-NEXT:  nn.neg %[[B]]
+func.func @predict(%x: tensor<4x8xf32> {nn.role = #nn.role<input "x">},
+                   %w: tensor<8x8xf32> {nn.data = dense<0.0> : tensor<8x8xf32>, nn.role = #nn.role<parameter "w">},
+                   %b: tensor<8xf32> {nn.data = #nn.external<"m.onnx", 0, 32, 7>, nn.role = #nn.role<parameter "b">})
+    -> (tensor<8xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.neg %b : tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
