@@ -123,7 +123,7 @@ LogicalResult buildRange(NodeContext &node) {
 constexpr OperatorRow rows[] = {
     {"Constant", 1, kNewestOpset, buildConstant},
     {"ConstantOfShape", 9, kNewestOpset, buildConstantOfShape},
-    {"Range", 11, kNewestOpset, buildRange},
+    {"Range", 11, 26, buildRange},
 };
 
 } // namespace

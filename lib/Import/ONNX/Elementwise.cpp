@@ -285,7 +285,7 @@ constexpr OperatorRow rows[] = {
     {"Max", 8, kNewestOpset, buildVariadic<nn::MaxOp>},
     {"Mean", 8, kNewestOpset, buildMean},
     {"Min", 8, kNewestOpset, buildVariadic<nn::MinOp>},
-    {"Mod", 10, kNewestOpset, buildMod},
+    {"Mod", 10, 27, buildMod},
     {"Mul", 7, kNewestOpset, buildBinary<nn::MulOp, Dim::multiply>},
     {"Not", 1, kNewestOpset, buildNot},
     {"Or", 7, kNewestOpset, buildLogical<nn::OrOp>},

@@ -32,6 +32,22 @@ void setOffset(Slice &s, uint64_t to) { s = Slice(s.buffer(), to, s.size(), s.ra
 void setSize(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), to, s.rank_stride()); }
 void setStride(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), s.size(), to); }
 
+/// An output of one float.
+schema::OutputT &addOutput(PlanT &plan) {
+  plan.outputs.push_back(std::make_unique<schema::OutputT>());
+  schema::OutputT &output = *plan.outputs.back();
+  output.name = "y";
+  output.element = schema::ElementType::f32;
+  output.shape = {1};
+  output.slice = std::make_unique<Slice>(0, 0, 4, 0);
+  return output;
+}
+schema::OutputT &addPredict(PlanT &plan) {
+  plan.sections.push_back(std::make_unique<schema::SectionT>());
+  plan.sections.back()->name = "predict";
+  return addOutput(plan);
+}
+
 struct Fault {
   const char *message;
   std::function<void(PlanT &)> damage;
@@ -85,11 +101,34 @@ const Fault faults[] = {
     {"has no bucket", [](PlanT &p) { p.states[0]->bucket = -1; }},
     {"its bucket's elements need 512", [](PlanT &p) { p.states[0]->sharded = false; }},
     {"of the frozen section with 0", [](PlanT &p) { p.states[0]->role = "frozen"; }},
+    {"input 'x' of a training program must be batched", [](PlanT &p) { p.inputs[0]->unbatched = true; }},
+    {"it has outputs and no section 'predict'", [](PlanT &p) { addOutput(p); }},
+    {"accumulation 1 with predictions needs 3", [](PlanT &p) { addPredict(p); p.sections.push_back(std::make_unique<schema::SectionT>()); }},
+    {"output 'y' has an unknown element type", [](PlanT &p) { addPredict(p).element = static_cast<schema::ElementType>(99); }},
+    {"output 'y' has no slice", [](PlanT &p) { addPredict(p).slice.reset(); }},
+    {"output 'y' has 8 bytes, its slice 4", [](PlanT &p) { addPredict(p).shape = {2}; }},
+    {"output 'y' does not have a multiple of the micro-batch 1",
+     [](PlanT &p) {
+       addPredict(p).batched = true;
+       p.outputs[0]->shape = {};
+     }},
     {"step scalar 'temperature' is unknown", [](PlanT &p) { p.step_scalars[0]->kind = "temperature"; }},
     {"has 8 bytes, not 4", [](PlanT &p) { setSize(*p.step_scalars[0]->slice, 8); setBuffer(*p.step_scalars[0]->slice, 0); }},
     {"step result 'speed' is unknown", [](PlanT &p) { p.step_results[0]->kind = "speed"; }},
     {"has the wrong element type", [](PlanT &p) { p.step_results[0]->element = schema::ElementType::f64; }},
 };
+
+TEST(PlanVerifier, AcceptsPredictions) {
+  PlanT plan = std::move(test::makeTinyPlan(2).plan);
+  addPredict(plan).batched = true;
+  EXPECT_EQ(verify(plan).message(), "");
+  // Alone, where nothing is trained: inputs need no batch then, but someone to read them.
+  plan.sections.erase(plan.sections.begin(), plan.sections.begin() + 2);
+  EXPECT_NE(verify(plan).message().find("input 'x' is read by no section"), std::string::npos);
+  plan.inputs.erase(plan.inputs.begin() + 1);
+  plan.inputs[0]->predict = plan.inputs[0]->unbatched = true;
+  EXPECT_EQ(verify(plan).message(), "");
+}
 
 TEST(PlanVerifier, NamesEachFault) {
   for (const Fault &fault : faults) {

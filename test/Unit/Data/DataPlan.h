@@ -6,9 +6,13 @@
 
 namespace zero::test {
 
-/// A plan with these inputs; the last one is the labels.
+/// A plan with these inputs, which trains; the last one is the labels.
 class DataPlan {
 public:
+  DataPlan() {
+    plan.sections.push_back(std::make_unique<schema::SectionT>());
+    plan.sections.back()->name = "update";
+  }
   DataPlan &add(const char *name, schema::ElementType element, std::vector<int64_t> shape, int64_t limit = 0,
                 bool ignoresMinus100 = false) {
     auto input = std::make_unique<schema::InputT>();
@@ -21,13 +25,23 @@ public:
     plan.inputs.push_back(std::move(input));
     return *this;
   }
+  schema::InputT &last() { return *plan.inputs.back(); }
   const schema::Plan &get() {
     plan.inputs.back()->label = true;
+    return getWithoutLabels();
+  }
+  /// The same plan, all of whose inputs are no labels, and which predicts alone.
+  const schema::Plan &getToPredict() {
+    plan.sections.back()->name = "predict";
+    return getWithoutLabels();
+  }
+
+private:
+  const schema::Plan &getWithoutLabels() {
     bytes = serialize(plan);
     return *schema::GetPlan(bytes.data());
   }
 
-private:
   schema::PlanT plan;
   std::string bytes;
 };

@@ -126,6 +126,57 @@ TEST_F(Npz, ChecksUnsignedNumbersAsSuch) {
       << data.status().message();
 }
 
+TEST_F(Npz, PredictsWithoutLabels) {
+  test::DataPlan predicting;
+  predicting.add("x", ElementType::f32, {2, 3}).last().predict = true;
+  predicting.add("y", ElementType::i64, {2}, 10);
+  DataOptions options;
+  options.path = folder.file("d.npz");
+  test::writeFile(options.path, test::zip({{"x.npy", x}}));
+  auto refused = openDataSet(options, predicting.get());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("has no array 'y'"), std::string::npos) << refused.status().message();
+  options.trains = false;
+  auto data = openDataSet(options, predicting.get());
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ((*data)->samples(), 4u);
+  float row[3];
+  (*data)->readInOrder(0, 2, 1, row);
+  EXPECT_EQ(row[0], 6.0f);
+  // Labels that are there are no news, whatever they hold.
+  test::writeFile(options.path, test::zip({{"y.npy", npy("<f4", "1,", floats({1}))}, {"x.npy", x}}));
+  data = openDataSet(options, predicting.get());
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_TRUE((*data)->notes.empty());
+}
+
+TEST_F(Npz, ReadsUnbatchedInputsWhole) {
+  test::DataPlan mixed;
+  mixed.add("scale", ElementType::f32, {}).last().unbatched = true;
+  mixed.add("table", ElementType::i64, {3}).last().unbatched = true;
+  mixed.add("x", ElementType::f32, {2, 3});
+  DataOptions options;
+  options.path = folder.file("d.npz");
+  auto members = [&](const std::string &table) {
+    return test::zip({{"x.npy", x}, {"scale.npy", npy("<f4", "", floats({2}))}, {"table.npy", table}});
+  };
+  test::writeFile(options.path, members(npy("<i8", "3,", integers({7, 8, 9}))));
+  auto data = openDataSet(options, mixed.getToPredict());
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ((*data)->samples(), 4u);
+  float scale = 0;
+  int64_t table[3] = {};
+  (*data)->readInOrder(0, 3, 1, &scale);
+  (*data)->readInOrder(1, 3, 1, table);
+  EXPECT_EQ(scale, 2.0f);
+  EXPECT_EQ(table[2], 9);
+  test::writeFile(options.path, members(npy("<i8", "4,", integers({7, 8, 9, 9}))));
+  data = openDataSet(options, mixed.getToPredict());
+  ASSERT_FALSE(data.ok());
+  EXPECT_NE(data.status().message().find("array 'table': has the shape 4, the model takes 3"), std::string::npos)
+      << data.status().message();
+}
+
 TEST_F(Npz, SurvivesDamage) {
   for (bool deflate : {false, true}) {
     std::string good = test::zip({{"x.npy", x}, {"y.npy", y}}, deflate);

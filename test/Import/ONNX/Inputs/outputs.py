@@ -28,14 +28,16 @@ def several():
 def plain():
     """Nothing is symbolic: a 0-d input, static first dimensions, no elements; an input and an initializer are outputs; types."""
     nodes = [node("Mul", ["x", "s"], ["y"], name="scale"), node("Identity", ["s"], ["t"], name="same"),
-             node("Greater", ["x", "s"], ["big"], name="big"), node("Cast", ["x"], ["half"], name="half", to=TensorProto.FLOAT16),
-             node("Cast", ["x"], ["brain"], name="brain", to=TensorProto.BFLOAT16),
+             node("Greater", ["x", "s"], ["big"], name="big"), node("Identity", ["h"], ["half"], name="half"),
+             node("Identity", ["b"], ["brain"], name="brain"),
              node("Cast", ["x"], ["whole"], name="whole", to=TensorProto.INT16), node("Neg", ["nothing"], ["none"], name="none")]
     outputs = [info("y", FLOAT, [2, 3]), info("t", FLOAT, []), info("big", TensorProto.BOOL, [2, 3]),
-               info("half", TensorProto.FLOAT16, [2, 3]), info("brain", TensorProto.BFLOAT16, [2, 3]),
+               info("half", TensorProto.FLOAT16, [3]), info("brain", TensorProto.BFLOAT16, [3]),
                info("whole", TensorProto.INT16, [2, 3]), info("none", FLOAT, [0, 4]), info("x", FLOAT, [2, 3]),
                info("w", FLOAT, [2])]
-    return model(nodes, [info("x", FLOAT, [2, 3]), info("s", FLOAT, []), info("nothing", FLOAT, [0, 4])], outputs,
+    inputs = [info("x", FLOAT, [2, 3]), info("s", FLOAT, []), info("nothing", FLOAT, [0, 4]), info("h", TensorProto.FLOAT16, [3]),
+              info("b", TensorProto.BFLOAT16, [3])]
+    return model(nodes, inputs, outputs,
                  [tensor(np.float32([5, 7]), "w")])
 
 
