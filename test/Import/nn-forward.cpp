@@ -1,8 +1,9 @@
 //===- nn-forward.cpp - Runs @forward by the reference interpreter --------===//
 //
 // A test tool: `nn-forward MODULE.mlir [--function=NAME] [NAME=FILE]... [@NODE]...` reads inputs and labels from raw files
-// (row-major, little-endian), weights from where `nn.data` says, and prints the loss (of a module without one: the
-// outputs by their names), then the results of every op whose location is NODE, one tensor a line with all digits.
+// (row-major, little-endian), weights from where `nn.data` says, and prints the loss and the gradients by their roles (of a
+// module without a loss: the outputs by their names), then the results of every op whose location is NODE, one tensor a line
+// with all digits.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"
@@ -101,14 +102,15 @@ int main(int argc, char **argv) {
     return 1;
   // Nodes to print become results.
   Block &body = forward.getBody().front();
-  SmallVector<StringRef> names;
+  SmallVector<std::string> names;
   SmallVector<Value> results;
   for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
     auto role = forward.getResultAttrOfType<zero::nn::RoleAttr>(index, zero::nn::kRoleAttrName);
     bool isOutput = role.getKind() == zero::nn::RoleKind::Output;
     if (isOutput && !names.empty() && names.front() == "loss_sum")
       continue;
-    names.push_back(isOutput ? role.getName() : zero::nn::stringifyRoleKind(role.getKind()));
+    std::string kind = zero::nn::stringifyRoleKind(role.getKind()).str(), name = role.getName().str();
+    names.push_back(isOutput ? name : name.empty() ? kind : kind + " " + name);
     results.push_back(value);
   }
   for (StringRef node : nodes)
@@ -116,7 +118,7 @@ int main(int argc, char **argv) {
       if (auto name = dyn_cast<NameLoc>(op.getLoc()); name && name.getName() == node)
         for (Value result : op.getResults()) {
           results.push_back(result);
-          names.push_back(node);
+          names.push_back(node.str());
         }
   body.getTerminator()->setOperands(results);
 

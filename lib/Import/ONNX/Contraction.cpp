@@ -1,4 +1,5 @@
 //===- Contraction.cpp - Matrix products ----------------------------------===//
+#include "Contraction.h"
 #include "OperatorTable.h"
 
 using namespace mlir;
@@ -75,17 +76,17 @@ Tensor broadcastBatch(NodeContext &node, const Tensor &x, const Dims &batch, con
   });
 }
 
-/// NumPy's matmul: vectors are matrices for the product's time, batch dimensions broadcast.
-LogicalResult buildMatMul(NodeContext &node) {
-  FailureOr<Tensor> a = node.input(0), b = node.input(1);
-  if (failed(a) || failed(b))
+} // namespace
+
+FailureOr<Tensor> zero::onnx_import::matrixProduct(NodeContext &node, const Tensor &a, const Tensor &b) {
+  if (a.rank() == 0 || b.rank() == 0) {
+    node.error() << "needs at least vectors, not " << a.type() << " and " << b.type();
     return failure();
-  if (a->rank() == 0 || b->rank() == 0)
-    return node.error() << "needs at least vectors, not " << a->type() << " and " << b->type();
-  Tensor lhs = *a, rhs = *b;
-  if (a->rank() == 1)
+  }
+  Tensor lhs = a, rhs = b;
+  if (a.rank() == 1)
     lhs = node.reshape(lhs, {Dim(1), lhs.shape[0]});
-  if (b->rank() == 1)
+  if (b.rank() == 1)
     rhs = node.reshape(rhs, {rhs.shape[0], Dim(1)});
   if (failed(checkInner(node, lhs, rhs, lhs.shape.back(), rhs.shape[rhs.rank() - 2])))
     return failure();
@@ -102,17 +103,29 @@ LogicalResult buildMatMul(NodeContext &node) {
   } else {
     FailureOr<Dims> batch =
         node.broadcastShape(ArrayRef(lhs.shape).drop_back(2), ArrayRef(rhs.shape).drop_back(2));
-    if (failed(batch))
-      return node.error() << "batch dimensions of " << lhs.type() << " and " << rhs.type() << " do not fit";
+    if (failed(batch)) {
+      node.error() << "batch dimensions of " << lhs.type() << " and " << rhs.type() << " do not fit";
+      return failure();
+    }
     Tensor left = broadcastBatch(node, lhs, *batch, rhs), right = broadcastBatch(node, rhs, *batch, lhs);
     product = matmul(node, left, right);
     shape = product.shape;
   }
-  if (a->rank() == 1)
+  if (a.rank() == 1)
     shape.erase(shape.end() - 2);
-  if (b->rank() == 1)
+  if (b.rank() == 1)
     shape.pop_back();
-  return node.set(node.reshape(product, std::move(shape), {product, lhs, rhs}));
+  return node.reshape(product, std::move(shape), {product, lhs, rhs});
+}
+
+namespace {
+
+LogicalResult buildMatMul(NodeContext &node) {
+  FailureOr<Tensor> a = node.input(0), b = node.input(1);
+  if (failed(a) || failed(b))
+    return failure();
+  FailureOr<Tensor> product = matrixProduct(node, *a, *b);
+  return failed(product) ? failure() : node.set(std::move(*product));
 }
 
 constexpr OperatorRow rows[] = {

@@ -158,7 +158,7 @@ LogicalResult buildMod(NodeContext &node) {
   Tensor remainder = node.binary<nn::RemOp>(x, y);
   if (node.intAttribute("fmod", 0))
     return node.set(std::move(remainder));
-  if (isa<FloatType>(x.elementType()))
+  if (isa<FloatType>(x.elementType()) && node.opset < 28)
     return node.error() << "needs fmod=1 for " << x.type();
   Formula f(node);
   Tensor differ = f.binary<nn::XorOp>(f.compare(nn::ComparePredicate::lt, remainder, 0.0),

@@ -27,6 +27,7 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
              functionOperators(),
              activationOperators(),
              quantizationOperators(),
+             integerProductOperators(),
              signalOperators(),
              constantOperators(),
              shapeOperators(),

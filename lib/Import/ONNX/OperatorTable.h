@@ -11,6 +11,7 @@ llvm::ArrayRef<OperatorRow> elementwiseOperators();
 llvm::ArrayRef<OperatorRow> functionOperators();
 llvm::ArrayRef<OperatorRow> activationOperators();
 llvm::ArrayRef<OperatorRow> quantizationOperators();
+llvm::ArrayRef<OperatorRow> integerProductOperators();
 llvm::ArrayRef<OperatorRow> signalOperators();
 llvm::ArrayRef<OperatorRow> constantOperators();
 llvm::ArrayRef<OperatorRow> shapeOperators();

@@ -1,10 +1,34 @@
 //===- Quantization.cpp - QuantizeLinear and its inverse ------------------===//
+#include "Quantization.h"
 #include "Formula.h"
 #include "OperatorTable.h"
 
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
+
+LogicalResult zero::onnx_import::checkQuantized(NodeContext &node, Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (integer && (integer.getWidth() == 8 || integer.getWidth() == 16))
+    return success();
+  return node.error() << "numbers are quantized to int8, uint8, int16 or uint16, not to " << element;
+}
+
+Tensor zero::onnx_import::quantizeRounded(NodeContext &node, const Tensor &x, std::optional<Tensor> zero,
+                                          Type element) {
+  Formula f(node);
+  Tensor rounded = node.unary<nn::RoundOp>(x);
+  if (rounded.elementType().getIntOrFloatBitWidth() < 32)
+    rounded = node.cast(rounded, node.builder.getF32Type());
+  if (zero)
+    rounded = f.add(rounded, node.cast(*zero, rounded.elementType()));
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isUnsigned = element.isUnsignedInteger();
+  double low = isUnsigned ? 0.0 : static_cast<double>(llvm::minIntN(width));
+  double high =
+      static_cast<double>(isUnsigned ? llvm::maxUIntN(width) : static_cast<uint64_t>(llvm::maxIntN(width)));
+  return node.cast(f.clip(rounded, low, high), element);
+}
 
 namespace {
 
@@ -59,29 +83,10 @@ FailureOr<Tensor> spread(NodeContext &node, Tensor value, const Tensor &x, int64
   return node.slice(wide, starts, strides, x.shape);
 }
 
-/// Checks the element type of quantized numbers.
-LogicalResult checkQuantized(NodeContext &node, Type element) {
-  auto integer = dyn_cast<IntegerType>(element);
-  if (integer && (integer.getWidth() == 8 || integer.getWidth() == 16))
-    return success();
-  return node.error() << "numbers are quantized to int8, uint8, int16 or uint16, not to " << element;
-}
-
 /// round(x / scale) + zero, cut to the range of `element`.
 Tensor quantize(NodeContext &node, const Tensor &x, const Tensor &scale, std::optional<Tensor> zero,
                 Type element) {
-  Formula f(node);
-  Tensor rounded = node.unary<nn::RoundOp>(f.div(x, scale));
-  if (rounded.elementType().getIntOrFloatBitWidth() < 32)
-    rounded = node.cast(rounded, node.builder.getF32Type());
-  if (zero)
-    rounded = f.add(rounded, node.cast(*zero, rounded.elementType()));
-  unsigned width = element.getIntOrFloatBitWidth();
-  bool isUnsigned = element.isUnsignedInteger();
-  double low = isUnsigned ? 0.0 : static_cast<double>(llvm::minIntN(width));
-  double high =
-      static_cast<double>(isUnsigned ? llvm::maxUIntN(width) : static_cast<uint64_t>(llvm::maxIntN(width)));
-  return node.cast(f.clip(rounded, low, high), element);
+  return quantizeRounded(node, node.binary<nn::DivOp>(x, scale), std::move(zero), element);
 }
 
 LogicalResult buildQuantizeLinear(NodeContext &node) {
@@ -111,7 +116,7 @@ LogicalResult buildQuantizeLinear(NodeContext &node) {
   }
   if (failed(checkQuantized(node, element)))
     return failure();
-  // The quotient in the type that `precision` names, else in the wider one of both.
+  // The quotient in the type that `precision` names, else in that of the scale.
   Type compute = scale->elementType();
   if (int64_t type = node.intAttribute("precision", 0)) {
     FailureOr<Type> given = node.elementType(static_cast<int>(type));
@@ -120,9 +125,6 @@ LogicalResult buildQuantizeLinear(NodeContext &node) {
     if (!isa<FloatType>(*given))
       return node.error() << "precision is " << *given << ", not a float";
     compute = *given;
-  } else if (isa<IntegerType>(x->elementType()) ||
-             x->elementType().getIntOrFloatBitWidth() > compute.getIntOrFloatBitWidth()) {
-    compute = isa<FloatType>(x->elementType()) ? x->elementType() : Type(node.builder.getF64Type());
   }
   FailureOr<Tensor> wide = spread(node, node.cast(*scale, compute), *x, axis, blockSize, "the scale");
   if (failed(wide))

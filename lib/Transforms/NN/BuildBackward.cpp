@@ -28,6 +28,8 @@
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Transforms/NN/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace zero::nn;
@@ -125,17 +127,36 @@ private:
                            << " whose shape is not static; run nn-bind-batch first";
   }
 
-  /// Finds the ops between a parameter and the loss and reports all that cannot be differentiated.
+  /// What a parameter reaches, what reaches the loss, and where a gradient can go.
   LogicalResult checkPath() {
-    for (Operation &op : function.front().without_terminator())
+    DenseMap<Value, StringRef> depends(source); // with or without a gradient
+    auto propagate = [](Operation &op, DenseMap<Value, StringRef> &from, bool floatsOnly) {
       for (Value operand : op.getOperands())
-        if (auto found = source.find(operand); found != source.end()) {
+        if (auto found = from.find(operand); found != from.end()) {
           StringRef name = found->second;
           for (Value result : op.getResults())
-            if (isFloat(result))
-              source[result] = name;
-          break;
+            if (!floatsOnly || isFloat(result))
+              from[result] = name;
+          return;
         }
+    };
+    for (Operation &op : function.front().without_terminator()) {
+      propagate(op, depends, /*floatsOnly=*/false);
+      if (!isFlat(&op))
+        propagate(op, source, /*floatsOnly=*/true);
+    }
+    DenseSet<Value> reaching{end.getOperand(lossResult)}; // the loss, with or without a gradient
+    for (Operation &op : llvm::reverse(function.front().without_terminator()))
+      if (llvm::any_of(op.getResults(), [&](Value result) { return reaching.contains(result); }))
+        reaching.insert_range(op.getOperands());
+    if (failed(checkRules()))
+      return failure();
+    warnOfFlatNodes(depends, reaching);
+    return success();
+  }
+
+  /// Reports all ops between a parameter and the loss that cannot be differentiated, at once.
+  LogicalResult checkRules() {
     DenseSet<Value> reaching{end.getOperand(lossResult)};
     SmallVector<Operation *> path, blocked;
     for (Operation &op : llvm::reverse(function.front().without_terminator())) {
@@ -147,20 +168,79 @@ private:
         blocked.push_back(&op);
       reaching.insert_range(op.getOperands());
     }
-    for (Operation *op : llvm::reverse(blocked)) {
-      StringRef parameter;
-      for (Value operand : op->getOperands())
-        if (auto found = source.find(operand); found != source.end() && parameter.empty())
-          parameter = found->second;
-      op->emitOpError() << "has no gradient and stands between parameter '" << parameter << "' and the loss";
+    if (!blocked.empty()) {
+      InFlightDiagnostic error = function.emitError()
+                                 << blocked.size() << (blocked.size() == 1 ? " op" : " ops")
+                                 << " between the parameters and the loss cannot be differentiated";
+      for (Operation *op : llvm::reverse(blocked))
+        error.attachNote(op->getLoc())
+            << describe(op) << " stands between parameter '" << sourceOf(op) << "' and the loss";
+      return error;
     }
-    if (!blocked.empty())
-      return failure();
     for (Operation *op : llvm::reverse(path))
       for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
         if (!cast<ShapedType>(type).hasStaticShape())
           return dynamicShape(op, type);
     return success();
+  }
+
+  /// The gradient is zero wherever there is one: nothing flows back, and no rule is needed.
+  static bool isFlat(Operation *op) {
+    return isa<FloorOp, CeilOp, RoundOp, SignOp, CompareOp, TopKOp>(op) ||
+           (isa<CastOp>(op) && !isFloat(op->getResult(0)));
+  }
+
+  StringRef sourceOf(Operation *op) const {
+    for (Value operand : op->getOperands())
+      if (auto found = source.find(operand); found != source.end())
+        return found->second;
+    return {};
+  }
+
+  /// The op with the names of the nodes that it comes from.
+  static std::string describe(Operation *op) {
+    std::string text = ("'" + op->getName().getStringRef() + "'").str();
+    llvm::SetVector<StringRef> names;
+    op->getLoc()->walk([&](Location location) {
+      if (auto name = dyn_cast<NameLoc>(location))
+        names.insert(name.getName());
+      return WalkResult::advance();
+    });
+    for (StringRef name : names)
+      text += (name == names.front() ? " of node '" : ", '") + name.str() + "'";
+    return text;
+  }
+
+  /// One warning for all nodes that end a gradient's way. Inside a node a comparison may choose between
+  /// values that have gradients: what counts is what leaves it.
+  void warnOfFlatNodes(const DenseMap<Value, StringRef> &depends, const DenseSet<Value> &reaching) {
+    DenseMap<Value, Operation *> ended; // by which flat op of the same node
+    llvm::MapVector<Location, Operation *> nodes;
+    for (Operation &op : function.front().without_terminator()) {
+      Operation *flat = nullptr;
+      if (isFlat(&op) && !sourceOf(&op).empty())
+        flat = &op;
+      for (Value operand : op.getOperands())
+        if (Operation *before = ended.lookup(operand); before && before->getLoc() == op.getLoc())
+          flat = flat ? flat : before;
+      if (!flat)
+        continue;
+      for (Value result : op.getResults()) {
+        if (source.contains(result) || !depends.contains(result) || !reaching.contains(result))
+          continue;
+        ended[result] = flat;
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return user->getLoc() != op.getLoc() &&
+                     llvm::any_of(user->getResults(), [&](Value value) { return reaching.contains(value); });
+            }))
+          nodes.insert({op.getLoc(), flat});
+      }
+    }
+    if (nodes.empty())
+      return;
+    InFlightDiagnostic warning =
+        function.emitWarning("no gradient passes, as it is zero almost everywhere: ");
+    llvm::interleaveComma(nodes, warning, [&](auto &node) { warning << describe(node.second); });
   }
 
   LogicalResult differentiate(Operation *op, OpBuilder &builder) {

@@ -99,18 +99,52 @@ func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %u: tens
 
 // -----
 
-// It refuses: all ops without a gradient at once.
-func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %q: tensor<f32> {nn.role = #nn.role<parameter "q">})
+// It refuses: all ops without a gradient at once, with the names of their nodes.
+// expected-error @+1 {{2 ops between the parameters and the loss cannot be differentiated}}
+func.func @forward(%p: tensor<2xf32> {nn.role = #nn.role<parameter "p">}, %q: tensor<2xf32> {nn.role = #nn.role<parameter "q">},
+                   %i: tensor<1x1xi64> {nn.role = #nn.role<input "i">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
-  // expected-error @+1 {{'nn.floor' op has no gradient and stands between parameter 'p' and the loss}}
-  %0 = nn.floor %p : tensor<f32>
-  %1 = nn.mul %0, %q : tensor<f32>
-  // expected-error @+1 {{'nn.sign' op has no gradient and stands between parameter 'p' and the loss}}
-  %2 = nn.sign %1 : tensor<f32>
-  // expected-error @+1 {{'nn.ceil' op has no gradient and stands between parameter 'q' and the loss}}
-  %3 = nn.ceil %q : tensor<f32>
-  %4 = nn.add %2, %3 : tensor<f32>
-  %sum, %count = nn.output_loss %4 : tensor<f32> -> tensor<f32>, tensor<i64>
+  // expected-note @unknown {{'nn.rem' of node 'wrap' stands between parameter 'p' and the loss}}
+  %0 = nn.rem %p, %q : tensor<2xf32> loc("wrap")
+  %1 = nn.mul %0, %q : tensor<2xf32> loc("scale")
+  // expected-note @unknown {{'nn.gather_nd' of node 'pick', 'again' stands between parameter 'p' and the loss}}
+  %2 = nn.gather_nd %1[%i] : tensor<2xf32>, tensor<1x1xi64> -> tensor<1xf32> loc(fused["pick", "again"])
+  %3 = nn.reduce sum %2 axes [0] : tensor<1xf32> to tensor<f32>
+  // Off the path to the loss nothing is asked.
+  %4 = nn.rem %q, %p : tensor<2xf32> loc("unused")
+  %sum, %count = nn.output_loss %3 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// Where a gradient is zero almost everywhere it ends, and one warning names the nodes: those that it passes on
+// another way (the comparison of a leaky ReLU) and those that it does not reach are no news.
+// CHECK-LABEL: func.func @micro
+// CHECK:         nn.output_loss
+// CHECK-NOT:     nn.{{floor|ceil|round|compare}}
+// CHECK:         return
+// expected-warning @+1 {{no gradient passes, as it is zero almost everywhere: 'nn.floor' of node 'step', 'nn.round' of node 'quantize', 'nn.compare' of node 'mask'}}
+func.func @forward(%p: tensor<4xf32> {nn.role = #nn.role<parameter "p">}, %x: tensor<4xf32> {nn.role = #nn.role<input "x">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %zero = nn.constant dense<0.0> : tensor<4xf32>
+  %0 = nn.compare lt %p, %zero : tensor<4xf32> -> tensor<4xi1> loc("leaky")
+  %1 = nn.mul %p, %x : tensor<4xf32> loc("leaky")
+  %2 = nn.select %0, %1, %p : tensor<4xi1>, tensor<4xf32> loc("leaky")
+  %3 = nn.floor %2 : tensor<4xf32> loc("step")
+  %4 = nn.ceil %3 : tensor<4xf32> loc("behind")
+  %5 = nn.round %2 : tensor<4xf32> loc("quantize")
+  %6 = nn.cast %5 : tensor<4xf32> to tensor<4xi8> loc("quantize")
+  %7 = nn.cast %6 : tensor<4xi8> to tensor<4xf32> loc("dequantize")
+  %8 = nn.compare gt %2, %x : tensor<4xf32> -> tensor<4xi1> loc("mask")
+  %9 = nn.select %8, %2, %x : tensor<4xi1>, tensor<4xf32> loc("where")
+  %10 = nn.floor %x : tensor<4xf32> loc("of an input")
+  %11 = nn.floor %p : tensor<4xf32> loc("off the path")
+  %12 = nn.add %4, %7 : tensor<4xf32>
+  %13 = nn.add %9, %10 : tensor<4xf32>
+  %14 = nn.add %12, %13 : tensor<4xf32>
+  %15 = nn.reduce sum %14 axes [0] : tensor<4xf32> to tensor<f32>
+  %sum, %count = nn.output_loss %15 : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
 }
 

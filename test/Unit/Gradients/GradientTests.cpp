@@ -102,6 +102,7 @@ std::vector<Case> unaryCases() {
   for (Op op : {Op{"neg", -1, 1}, Op{"abs", -1, 1}, Op{"exp", -1, 1}, Op{"log", 0.5, 2}, Op{"sqrt", 0.5, 2},
                 Op{"rsqrt", 0.5, 2}, Op{"reciprocal", 0.5, 2}, Op{"tanh", -2, 2}, Op{"sigmoid", -3, 3},
                 Op{"erf", -2, 2}, Op{"sin", -3, 3}, Op{"cos", -3, 3}, Op{"relu", -1, 1},
+                Op{"log1p", -0.5, 2}, Op{"expm1", -1, 1}, Op{"atan", -3, 3},
                 Op{"gelu none", -3, 3}, Op{"gelu tanh", -3, 3}})
     for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {1}, {0, 4}, {}}) {
       std::string name = op.name;

@@ -174,6 +174,19 @@ def quantization(g):
         g.case("output_dtype", g.op("QuantizeLinear", x, scale, output_dtype=TensorProto.INT16))
     for k, output in enumerate(g.op("DynamicQuantizeLinear", x, outputs=3)):
         g.case("DynamicQuantizeLinear %d" % k, output)
+    random = np.random.default_rng(5)
+    left, right = random.integers(0, 256, (3, 4)), random.integers(-128, 128, (4, 2))
+    a, b, az = g.const(left, np.uint8), g.const(right, np.int8), g.const(7, np.uint8)
+    g.case("MatMulInteger", g.op("MatMulInteger", a, b, az, g.const(-3, np.int8)))
+    g.case("MatMulInteger plain", g.op("MatMulInteger", a, b))
+    g.case("MatMulInteger columns", g.op("MatMulInteger", a, b, az, g.const([5, -6], np.int8)))
+    g.case("QLinearMatMul", g.op("QLinearMatMul", a, g.const(0.013, np.float32), az, b, g.const(0.02, np.float32), g.const(4, np.int8),
+                                 g.const(0.31, np.float32), g.const(100, np.uint8)))
+    image, kernel = g.const(random.integers(0, 256, (2, 3, 5, 5)), np.uint8), g.const(random.integers(0, 256, (4, 3, 3, 3)), np.uint8)
+    g.case("ConvInteger", g.op("ConvInteger", image, kernel, g.const(100, np.uint8), pads=[1, 1, 1, 1], strides=[2, 2]))
+    g.case("QLinearConv", g.op("QLinearConv", image, g.const(0.01, np.float32), g.const(120, np.uint8), kernel,
+                               g.const([0.01, 0.02, 0.03, 0.04], np.float32), g.const([1, 2, 100, 130], np.uint8), g.const(0.5, np.float32),
+                               g.const(128, np.uint8), g.const([100, -2000, 3000, 7], np.int32)))
     g.case("DynamicQuantizeLinear of one sign", g.op("DynamicQuantizeLinear", g.op("Abs", y), outputs=3)[2])
 
 
