@@ -297,9 +297,10 @@ LogicalResult buildSlice(NodeContext &node) {
     if (step.is(0) || step.is(INT64_MIN))
       return node.error() << "has step " << step.value();
     if (!extent.isStatic()) {
-      // Only the whole dimension, whatever it is.
-      bool whole =
-          step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= INT32_MAX));
+      // Only the whole dimension, whatever it is: exporters write INT64_MAX, INT32_MAX or 10^9 (tf2onnx) for
+      // its end, and no batch is that large.
+      constexpr int64_t kWhole = 1000000000;
+      bool whole = step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= kWhole));
       if (!whole)
         return node.error() << "cuts dimension " << *axis << ", whose size is not known";
       continue;
