@@ -149,6 +149,14 @@ LogicalResult buildPow(NodeContext &node) {
   return node.set(node.cast(node.binary<nn::PowOp>(pair[0], pair[1]), element));
 }
 
+/// The remainder with the divisor's sign, of plain numbers.
+std::optional<Dim> modulo(const Dim &a, const Dim &b) {
+  if (!a.isStatic() || !b.isStatic() || b.value() == 0 || b.value() == -1)
+    return std::nullopt;
+  int64_t remainder = a.value() % b.value();
+  return Dim(remainder != 0 && (remainder < 0) != (b.value() < 0) ? remainder + b.value() : remainder);
+}
+
 /// C's remainder for `fmod`; else the result has the divisor's sign.
 LogicalResult buildMod(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
@@ -164,7 +172,9 @@ LogicalResult buildMod(NodeContext &node) {
   Tensor differ = f.binary<nn::XorOp>(f.compare(nn::ComparePredicate::lt, remainder, 0.0),
                                       f.compare(nn::ComparePredicate::lt, y, 0.0));
   Tensor wrong = f.binary<nn::AndOp>(differ, f.compare(nn::ComparePredicate::ne, remainder, 0.0));
-  return node.set(f.select(wrong, f.add(remainder, y), remainder));
+  Tensor result = f.select(wrong, f.add(remainder, y), remainder);
+  result.contents = combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, modulo);
+  return node.set(std::move(result));
 }
 
 /// The known elements of a choice between two small integer tensors.

@@ -2,8 +2,12 @@
 //
 //   %s = nn.reduce sum %x axes [0, 2]   ->   %0 = nn.reduce sum %x axes [2]; %s = nn.reduce sum %0 axes [0]
 //
+// A sum over a dimension in front of one that its terms repeat goes behind it, where a kernel can take it:
+//   reduce sum (mul (broadcast %x dims [0, 2]), ..) axes [0]   ->   reduce sum (mul (broadcast %x dims [1, 2]), ..) axes [1]
+//
 //===----------------------------------------------------------------------===//
 #include "GroupPreparation.h"
+#include "LayoutTree.h"
 
 using namespace mlir;
 
@@ -71,6 +75,49 @@ static void splitReductions(func::FuncOp function) {
   }
 }
 
+/// Moves the dimension of a reduction behind those that a term repeats while it runs along later ones: a kernel
+/// has no columns of which parts are equal. Free where all terms are broadcasts.
+static void moveReductions(func::FuncOp function) {
+  SmallVector<nn::ReduceOp> reductions;
+  function.walk([&](nn::ReduceOp op) {
+    if (op.getAxes().size() == 1)
+      reductions.push_back(op);
+  });
+  for (nn::ReduceOp op : reductions) {
+    int64_t axis = op.getAxes().front(), rank = op.getOperand().getType().getRank(), last = axis;
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    LayoutTree same(op.getOperand(), order);
+    auto isCheap = [](Operation *part) {
+      return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::CompareOp, nn::SelectOp, nn::CastOp>(part);
+    };
+    if (!same.isFree(op, isCheap) || same.hasParts())
+      continue;
+    for (nn::BroadcastOp broadcast : same.getBroadcasts()) {
+      SmallVector<int64_t> along;
+      for (auto [size, dim] : llvm::zip_equal(broadcast.getOperand().getType().getShape(), broadcast.getDims()))
+        if (size != 1)
+          along.push_back(dim);
+      for (int64_t dim = axis + 1; !along.empty() && dim < along.back(); ++dim)
+        if (op.getOperand().getType().getDimSize(dim) != 1 && !llvm::is_contained(along, dim))
+          last = std::max(last, dim);
+    }
+    if (last == axis)
+      continue;
+    order.erase(order.begin() + axis);
+    order.insert(order.begin() + last, axis);
+    LayoutTree moved(op.getOperand(), order);
+    if (!moved.isFree(op, isCheap))
+      continue;
+    OpBuilder builder(op);
+    Value operand = moved.build(builder);
+    op.replaceAllUsesWith(nn::ReduceOp::create(builder, op.getLoc(), op.getType(), op.getKind(), operand,
+                                               ArrayRef<int64_t>{last})
+                              .getResult());
+    op.erase();
+  }
+  eraseDeadOps(function);
+}
+
 /// Gives each broadcast of a light op its own copy of it: inside one kernel they may go along different
 /// dimensions.
 static void separateBroadcasts(func::FuncOp function) {
@@ -89,6 +136,7 @@ static void separateBroadcasts(func::FuncOp function) {
 void prepareForGroups(func::FuncOp function) {
   eraseDeadOps(function);
   splitReductions(function);
+  moveReductions(function);
   separateBroadcasts(function);
 }
 

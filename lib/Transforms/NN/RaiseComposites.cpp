@@ -73,7 +73,8 @@ void RaiseRemarks::emit(ModuleOp module) const {
   SmallVector<const Entry *> rest = llvm::map_to_vector(entries, [](const Entry &entry) { return &entry; });
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto found = llvm::find_if(rest, [&](const Entry *entry) {
-      return entry->op == op->getName().getStringRef() && entry->location == op->getLoc();
+      return entry->location == op->getLoc() &&
+             (entry->op == op->getName().getStringRef() || !StringRef(entry->op).starts_with("nn."));
     });
     if (found == rest.end())
       return;
@@ -173,7 +174,7 @@ public:
     RaiseRemarks found;
     // Attention first: its operands still have the transposes that say what they are.
     for (auto add :
-         {addRaiseAttentionPatterns, addRaiseGeluPatterns, addRaiseBiasedLayerNormPatterns,
+         {addRaiseAttentionPatterns, addCancelTransposesPatterns, addRaiseRotationPatterns, addRaiseGeluPatterns, addRaiseBiasedLayerNormPatterns,
           addRaiseScaledLayerNormPatterns, addRaiseBareLayerNormPatterns, addSimplerPatterns}) {
       RewritePatternSet patterns(&getContext());
       add(patterns, found);

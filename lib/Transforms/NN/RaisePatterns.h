@@ -14,7 +14,7 @@ namespace zero {
 /// Remembers what was found, for --remarks.
 class RaiseRemarks {
 public:
-  /// `op` stands at `location` now; `details` say which variant, and may be empty.
+  /// `op` (or what it stands for) is computed at `location` now; `details` say which variant, and may be empty.
   void raised(mlir::Location location, llvm::StringRef op, const llvm::Twine &details = "");
   /// A remark for each in the order of the module's ops, and one of their numbers.
   void emit(mlir::ModuleOp module) const;
@@ -28,6 +28,9 @@ private:
 };
 
 void addRaiseAttentionPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+void addCancelTransposesPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+/// After transposes have gone: slices and concats of a rotation are written in place of what they were.
+void addRaiseRotationPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 void addRaiseGeluPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 /// Run one after the other: a norm with a bias holds one without, and that one without a scale.
 void addRaiseBiasedLayerNormPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);

@@ -202,3 +202,23 @@ func.func @part_of_a_row(%x: tensor<5xf32>) -> tensor<4xf32> {
   %2 = nn.reduce sum %1 axes [1] : tensor<4x10xf32> to tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// A sum over pairs whose terms repeat the other of the pair: its dimension goes behind, and one kernel has it.
+// CHECK-LABEL: func @moved_sum(
+// CHECK:         nn.group
+// CHECK:           nn.broadcast %{{.*}} dims [0, 2, 3] : tensor<8x2x32xf32> to tensor<8x2x2x32xf32>
+// CHECK:           nn.reduce sum %{{.*}} axes [2] : tensor<8x2x2x32xf32> to tensor<8x2x32xf32>
+// CHECK-NOT:     nn.group
+// CHECK:         return
+func.func @moved_sum(%x: tensor<8x2x32xf32>, %f: tensor<2x2x32xf32>) -> tensor<8x2x32xf32> {
+  %w = nn.broadcast %x dims [0, 1, 3] : tensor<8x2x32xf32> to tensor<8x2x2x32xf32>
+  %i = nn.iota axis 1 : tensor<8x2x2x32xi64>
+  %j = nn.iota axis 2 : tensor<8x2x2x32xi64>
+  %same = nn.compare eq %i, %j : tensor<8x2x2x32xi64> -> tensor<8x2x2x32xi1>
+  %n = nn.neg %w : tensor<8x2x2x32xf32>
+  %p = nn.select %same, %w, %n : tensor<8x2x2x32xi1>, tensor<8x2x2x32xf32>
+  %s = nn.reduce sum %p axes [1] : tensor<8x2x2x32xf32> to tensor<8x2x32xf32>
+  return %s : tensor<8x2x32xf32>
+}

@@ -301,6 +301,88 @@ func.func @doubles(%q: tensor<2x8x16xf64>, %k: tensor<2x8x16xf64>, %v: tensor<2x
 
 // -----
 
+// A rotation of pairs that lie half a row apart is a sum over the two of a pair.
+// CHECK-LABEL: func @rotary(
+// CHECK-COUNT-2: nn.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x8x2x2x4xi1>, tensor<2x8x2x2x4xf32>
+// CHECK:         %[[X:.*]] = nn.broadcast %{{.*}} dims [0, 1, 3, 4] : tensor<2x8x2x4xf32> to tensor<2x8x2x2x4xf32>
+// CHECK:         %[[P:.*]] = nn.mul %[[X]], %{{.*}} : tensor<2x8x2x2x4xf32>
+// CHECK:         nn.reduce sum %[[P]] axes [3] : tensor<2x8x2x2x4xf32> to tensor<2x8x2x4xf32>
+// CHECK-NOT:     nn.concat
+func.func @rotary(%x: tensor<2x8x8xf32>, %cos: tensor<8x8xf32>, %sin: tensor<8x8xf32>) -> tensor<2x8x8xf32> {
+  %c = nn.broadcast %cos dims [1, 2] : tensor<8x8xf32> to tensor<2x8x8xf32>
+  %s = nn.broadcast %sin dims [1, 2] : tensor<8x8xf32> to tensor<2x8x8xf32>
+  %low = nn.slice %x starts [0, 0, 0] strides [1, 1, 1] : tensor<2x8x8xf32> to tensor<2x8x4xf32>
+  %high = nn.slice %x starts [0, 0, 4] strides [1, 1, 1] : tensor<2x8x8xf32> to tensor<2x8x4xf32>
+  %n = nn.neg %high : tensor<2x8x4xf32>
+  %t = nn.concat %n, %low axis 2 : tensor<2x8x4xf32>, tensor<2x8x4xf32> -> tensor<2x8x8xf32>
+  %0 = nn.mul %x, %c : tensor<2x8x8xf32>
+  %1 = nn.mul %t, %s : tensor<2x8x8xf32>
+  %2 = nn.add %0, %1 : tensor<2x8x8xf32>
+  return %2 : tensor<2x8x8xf32>
+}
+
+// -----
+
+// Of another tensor, or of quarters, it is none.
+// CHECK-LABEL: func @no_rotary(
+// CHECK-NOT:     nn.reduce
+// CHECK:         return
+func.func @no_rotary(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %c: tensor<8x8xf32>, %s: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %low = nn.slice %x starts [0, 0] strides [1, 1] : tensor<8x8xf32> to tensor<8x4xf32>
+  %high = nn.slice %x starts [0, 4] strides [1, 1] : tensor<8x8xf32> to tensor<8x4xf32>
+  %n = nn.neg %high : tensor<8x4xf32>
+  %t = nn.concat %n, %low axis 1 : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x8xf32>
+  %0 = nn.mul %y, %c : tensor<8x8xf32>
+  %1 = nn.mul %t, %s : tensor<8x8xf32>
+  %2 = nn.add %0, %1 : tensor<8x8xf32>
+  %few = nn.slice %x starts [0, 0] strides [1, 1] : tensor<8x8xf32> to tensor<8x2xf32>
+  %many = nn.slice %x starts [0, 2] strides [1, 1] : tensor<8x8xf32> to tensor<8x6xf32>
+  %m = nn.neg %many : tensor<8x6xf32>
+  %u = nn.concat %m, %few axis 1 : tensor<8x6xf32>, tensor<8x2xf32> -> tensor<8x8xf32>
+  %3 = nn.mul %x, %c : tensor<8x8xf32>
+  %4 = nn.mul %u, %s : tensor<8x8xf32>
+  %5 = nn.add %3, %4 : tensor<8x8xf32>
+  return %2, %5 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// Transposes cancel over what works in any layout.
+// CHECK-LABEL: func @cancel(
+// CHECK-NOT:     nn.transpose
+// CHECK:         nn.slice %arg0 starts [0, 0, 2] strides [1, 1, 1] : tensor<2x3x4xf32> to tensor<2x3x2xf32>
+// CHECK:         nn.broadcast %arg1 dims [1] : tensor<3xf32> to tensor<2x3x4xf32>
+// CHECK-NOT:     nn.transpose
+// CHECK:         return
+func.func @cancel(%x: tensor<2x3x4xf32>, %b: tensor<3xf32>) -> tensor<2x3x4xf32> {
+  %t = nn.transpose %x [1, 0, 2] : tensor<2x3x4xf32> to tensor<3x2x4xf32>
+  %low = nn.slice %t starts [0, 0, 0] strides [1, 1, 1] : tensor<3x2x4xf32> to tensor<3x2x2xf32>
+  %high = nn.slice %t starts [0, 0, 2] strides [1, 1, 1] : tensor<3x2x4xf32> to tensor<3x2x2xf32>
+  %c = nn.concat %high, %low axis 2 : tensor<3x2x2xf32>, tensor<3x2x2xf32> -> tensor<3x2x4xf32>
+  %w = nn.broadcast %b dims [0] : tensor<3xf32> to tensor<3x2x4xf32>
+  %s = nn.add %c, %w : tensor<3x2x4xf32>
+  %r = nn.transpose %s [1, 0, 2] : tensor<3x2x4xf32> to tensor<2x3x4xf32>
+  return %r : tensor<2x3x4xf32>
+}
+
+// -----
+
+// Where something else reads what is between, or a leaf is neither transposed nor free, they stay.
+// CHECK-LABEL: func @no_cancel(
+// CHECK-COUNT-4: nn.transpose
+func.func @no_cancel(%x: tensor<2x3x4xf32>, %y: tensor<3x2x4xf32>) -> (tensor<2x3x4xf32>, tensor<3x2x4xf32>, tensor<2x3x4xf32>) {
+  %t = nn.transpose %x [1, 0, 2] : tensor<2x3x4xf32> to tensor<3x2x4xf32>
+  %e = nn.exp %t : tensor<3x2x4xf32>
+  %r = nn.transpose %e [1, 0, 2] : tensor<3x2x4xf32> to tensor<2x3x4xf32>
+  %z = nn.neg %x : tensor<2x3x4xf32>
+  %u = nn.transpose %z [1, 0, 2] : tensor<2x3x4xf32> to tensor<3x2x4xf32>
+  %a = nn.add %u, %y : tensor<3x2x4xf32>
+  %q = nn.transpose %a [1, 0, 2] : tensor<3x2x4xf32> to tensor<2x3x4xf32>
+  return %r, %e, %q : tensor<2x3x4xf32>, tensor<3x2x4xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @gelu_tanh(
 // CHECK-NEXT:    %[[Y:.*]] = nn.gelu tanh %arg0 : tensor<8x16xf32>
 // CHECK-NEXT:    return %[[Y]]

@@ -38,11 +38,12 @@ def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNRaiseComposites : Pass<"nn-raise-composites", "::mlir::ModuleOp"> {
-  let summary = "Recognises spelled-out attention, GELU and norms.";
+  let summary = "Recognises spelled-out attention, rotations, GELU and norms.";
   let description = [{
-    Attention's transposes, scales, causal or added mask and guard against rows of NaN become operands and attributes of
-    `nn.attention`; the guard goes only where every row is proved to have an entry, a mask only where its gradient is
-    not needed. Repeated keys and values become groups. What does not match stays as it is.
+    Attention's transposes, scales, masks and guard against rows of NaN become operands and attributes of `nn.attention`;
+    a mask only where its gradient is not needed, and rows without an entry are told apart where no proof says that there
+    is none. Repeated keys and values become groups. Transposes that cancel over layout-free ops go, and rotary
+    embeddings become one sum. What does not match stays as it is.
 
     Input:  `nn.matmul (nn.softmax (nn.add (nn.matmul %q, %k), %mask) axis 3), %v`
     Output: `nn.attention %q, %k, %v scale 0.25 causal`

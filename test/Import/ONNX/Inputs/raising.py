@@ -231,6 +231,26 @@ def weights_read(g):
     return g.op("Add", o, g.op("MatMul", g.mean(g.squeeze(g.mean(p, 1), 1), 2), g.parameter(1, 5)))
 
 
+def rotary(form):
+    """q cos + rotate_half(q) sin on queries and keys whose heads are outside, before attention moves them inside."""
+    def build(g):
+        half = SIZE // 2
+        angles = np.arange(TIME)[:, None] * 100.0 ** (-np.arange(half) / half)
+        tables = [g.const(f(np.concatenate([angles, angles], 1)), np.float32) for f in (np.cos, np.sin)]
+        def rotate(x):
+            low, high = (g.op("Slice", x, g.ints(a), g.ints(b), g.ints(3)) for a, b in ((0, half), (half, SIZE)))
+            if form == "turned":  # the other way round: not what a rotation by sine is
+                turned = g.op("Concat", high, g.op("Neg", low), axis=-1)
+            elif form == "interleaved":
+                even, odd = (g.unsqueeze(g.op("Slice", x, g.ints(a), g.ints(SIZE), g.ints(3), g.ints(2)), 4) for a in (0, 1))
+                turned = g.reshape(g.op("Concat", g.op("Neg", odd), even, axis=-1), -1, HEADS, TIME, SIZE)
+            else:
+                turned = g.op("Concat", g.op("Neg", high), low, axis=-1)
+            return g.op("Add", g.op("Mul", x, tables[0]), g.op("Mul", turned, tables[1]))
+        return g.attend(lambda scores: scores, q=rotate(g.heads("x")), k=rotate(g.heads("x")))
+    return build
+
+
 # ---- Norms and activations ----------------------------------------------------------------------------------------
 
 def layer_norm(form):
@@ -320,6 +340,9 @@ CASES = {
     "merged_heads_padded": (merged_heads("padded"), 18, ["nn.attention: 4 heads, masked"]),
     "merged_heads_causal": (merged_heads("causal"), 18, ["nn.attention: 4 heads, causal"]),
     "softmax_unflattened": (softmax_unflattened, 18, ["nn.attention: 4 heads, masked"]),
+    "rotary": (rotary("half"), 18, ["a rotation of pairs", "a rotation of pairs", "nn.attention: 4 heads"]),
+    "rotary_turned": (rotary("turned"), 18, ["nn.attention: 4 heads"]),
+    "rotary_interleaved": (rotary("interleaved"), 18, ["nn.attention: 4 heads"]),
     "trained_bias": (trained_bias, 18, []),
     "soft_capped": (soft_capped, 18, []),
     "weights_read": (weights_read, 18, []),
