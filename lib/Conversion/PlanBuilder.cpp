@@ -3,6 +3,7 @@
 #include "dialects/NN/Batched.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
+#include "zero/Runtime/Kernels/Kernel.h"
 
 using namespace mlir;
 using zero::nn::RoleKind;
@@ -235,6 +236,23 @@ FailureOr<GeneratedKernel> PlanBuilder::getKernel(func::FuncOp body, Operation *
   symbols.insert(kernel, Block::iterator(body));
   it->second = {kernel.getSymNameAttr(), body};
   return it->second;
+}
+
+LogicalResult PlanBuilder::checkKernel(StringRef name, ArrayRef<int64_t> integers, ArrayRef<double> reals,
+                                       Operation *source) {
+  if (symbols.lookup<plan::KernelOp>(name))
+    return success();
+  std::string key = name.str() + '\0';
+  key.append(reinterpret_cast<const char *>(integers.data()), integers.size() * sizeof(int64_t));
+  key.append(reinterpret_cast<const char *>(reals.data()), reals.size() * sizeof(double));
+  if (!checkedKernels.insert(key).second)
+    return success();
+  // The library itself says what it takes: here, before anybody starts a job with it.
+  auto kernel = prepareKernel(std::string_view(name.data(), name.size()), integers, reals, KernelOptions());
+  if (kernel.ok())
+    return success();
+  return source->emitError() << "no kernel for '" << source->getName()
+                             << "' on target cpu: " << kernel.status().message();
 }
 
 plan::SliceAttr PlanBuilder::getSlice(const Place &place) const {

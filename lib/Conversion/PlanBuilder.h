@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace zero::conversion {
 
@@ -104,6 +105,9 @@ public:
   /// (with an error at `source`) where the generator has no code for it.
   mlir::FailureOr<GeneratedKernel> getKernel(mlir::func::FuncOp body, mlir::Operation *source);
 
+  /// Whether the library has a kernel of that name for these parameters; an error at `source` where it has none.
+  mlir::LogicalResult checkKernel(llvm::StringRef name, llvm::ArrayRef<int64_t> integers, llvm::ArrayRef<double> reals,
+                                  mlir::Operation *source);
   plan::SliceAttr getSlice(const Place &place) const;
   /// A record of what the executor reads after the step.
   void addStepResult(llvm::StringRef kind, mlir::Type element, const Place &place, mlir::Location loc);
@@ -134,6 +138,7 @@ private:
   llvm::MapVector<mlir::Attribute, State> states;
   llvm::DenseMap<mlir::Attribute, unsigned> constants;
   llvm::StringMap<GeneratedKernel> kernels;
+  llvm::StringSet<> checkedKernels; // of the library, with their parameters
   std::optional<unsigned> staging;
   llvm::SmallVector<StepResult> stepResults;
 };

@@ -24,7 +24,7 @@ LogicalResult SectionCommands::run() {
   for (Operation &op : function.front()) {
     firstCommands[&op] = commands;
     ops.push_back(&op);
-    if (failed(emitOp(&op)))
+    if (failed(emitOp(&op)) || missesKernel)
       return failure();
   }
   for (auto [collective, op] : collectives) {
@@ -38,6 +38,7 @@ LogicalResult SectionCommands::run() {
 void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<Attribute> reads,
                                ArrayRef<Attribute> writes, ArrayRef<int64_t> integers,
                                ArrayRef<double> reals) {
+  missesKernel |= failed(plan.checkKernel(kernel, integers, reals, op));
   plan::DispatchOp::create(builder, op->getLoc(), QueueKind::compute, ArrayRef<int64_t>(), IntegerAttr(),
                            kernel, builder.getArrayAttr(reads), builder.getArrayAttr(writes), integers,
                            reals);

@@ -64,6 +64,7 @@ private:
   mlir::func::FuncOp function;
   std::string name;
   mlir::OpBuilder builder;
+  bool missesKernel = false; ///< the library has none for a dispatch, which an error says
   int64_t commands = 0;
   llvm::SmallVector<std::pair<plan::CollectiveOp, mlir::Operation *>> collectives;
   int64_t sequences[3] = {}; // of each queue's channel

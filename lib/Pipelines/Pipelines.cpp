@@ -59,6 +59,8 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createNNDecomposeComposites(decompose));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // An output that nobody trains by must not fail what follows.
+  passes.addPass(createNNLeaveOutOutputs());
   // Before sharding: groups, and so bits, must not depend on the stage.
   passes.addPass(createNNFormGroups());
   passes.addPass(createNNVerifyKernels());

@@ -3,6 +3,20 @@
 #define ZERO_CONVERSION_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def NNLeaveOutOutputs : Pass<"nn-leave-out-outputs", "::mlir::ModuleOp"> {
+  let summary = "Leaves out outputs of @predict that the target cannot compute, where a loss is trained.";
+  let description = [{
+    Before `nn-form-groups`. A copy of `@predict` is grouped and converted to a plan; where that fails, each output by itself. What fails
+    is dropped with a remark that gives the reason; a `@predict` without outputs goes. Without `@micro` nothing is done: there the
+    outputs are all there is, and what cannot be computed is an error of the passes that follow.
+
+    Input:  `@predict(..) -> (output "y", output "s") { .. %s = nn.cumsum .. }`
+    Output: `@predict(..) -> (output "y") { .. }`
+    (* example: test/Conversion/leave-out-outputs.mlir *)
+  }];
+  let dependentDialects = ["::zero::plan::PlanDialect", "::zero::nn::NNDialect"];
+}
+
 def ZeroToPlan : Pass<"zero-to-plan", "::mlir::ModuleOp"> {
   let summary = "Turns the scheduled functions @micro, @update and @predict into sections of commands on buffers.";
   let description = [{
