@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_IMPORT_ONNX_GRAPH_H
 #define ZERO_LIB_IMPORT_ONNX_GRAPH_H
 
+#include "ConstantEvaluator.h"
 #include "Importer.h"
 #include "Weights.h"
 
@@ -58,15 +59,35 @@ public:
   /// As NodeContext::dependsOnParameter.
   bool dependsOnParameter(mlir::Value value) const;
 
+  /// Imports the nodes of a branch or of one iteration, in the place of the node at work: its graph's inputs
+  /// stand for `inputs`. Gives the graph's outputs. Nodes are named with `scope` in front.
+  mlir::FailureOr<llvm::SmallVector<Binding>> importBody(const onnx::GraphProto &graph,
+                                                         llvm::ArrayRef<Binding> inputs, std::string scope);
+  ConstantEvaluator &constants() { return evaluator; }
+
 private:
+  /// What the outputs of a graph that are asked for depend on.
+  struct Needed {
+    llvm::StringSet<> values;
+    llvm::DenseSet<const onnx::NodeProto *> nodes;
+  };
+  /// Names that the main graph or a body defines, and what they stood for outside.
+  struct Scope {
+    llvm::StringSet<> defined;
+    std::vector<std::pair<std::string, std::optional<Binding>>> hidden;
+  };
+
   bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }
   mlir::LogicalResult findLossOutput();
-  void findNeeded();
-  mlir::LogicalResult checkOperators();
+  static Needed findNeeded(const onnx::GraphProto &graph, llvm::ArrayRef<std::string> roots);
+  mlir::LogicalResult checkOperators(const onnx::GraphProto &graph, const Needed &needed);
   std::optional<std::string> whyUnsupported(const onnx::NodeProto &node) const;
+  /// False if the graph at work defines the name already.
+  bool define(const std::string &name, Binding binding);
+  std::optional<reference::HostTensor> constantArgument(mlir::BlockArgument argument);
   mlir::LogicalResult addInputs();
   mlir::FailureOr<Tensor> addInput(const onnx::ValueInfoProto &input);
-  mlir::LogicalResult importNode(const onnx::NodeProto &node);
+  mlir::LogicalResult importNode(const onnx::NodeProto &node, const Needed &needed);
   /// A node that only outputs need: where it cannot be imported, `missing` says why its values are not there.
   void importOptionalNode(const onnx::NodeProto &node);
   mlir::FailureOr<const Binding *> lookUp(const std::string &name);
@@ -96,13 +117,18 @@ private:
 
   std::string lossOutput;
   /// What the loss depends on (without a loss: what the outputs do), and what outputs need beyond it.
-  llvm::StringSet<> neededValues, optionalValues;
-  llvm::DenseSet<const onnx::NodeProto *> neededNodes, optionalNodes;
+  Needed needed, optional;
   llvm::StringMap<std::string> missing; // values of optional nodes that could not be imported, with the reason
+  std::map<const onnx::GraphProto *, std::unique_ptr<Needed>> needs; // of bodies
+  Scope mainScope;
+  Scope *scopeAtWork = &mainScope;
+  int64_t importedNodes = 0;
+  ConstantEvaluator evaluator;
   std::map<std::string, const onnx::TensorProto *> initializers;
   std::map<std::string, Binding> bindings;
   llvm::StringMap<const onnx::ValueInfoProto *> inputs;
   std::vector<std::unique_ptr<Stored>> storedTensors;
+  std::map<const onnx::TensorProto *, Tensor> builtTensors; // of Constant nodes, which a body may hold
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes, resultAttributes;
   llvm::SmallVector<mlir::Value> results;
   Dim batch;

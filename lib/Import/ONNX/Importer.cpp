@@ -1,6 +1,8 @@
 //===- Importer.cpp - From the parsed model to @forward -------------------===//
 #include "BoundInputs.h"
 #include "Graph.h"
+#include "LocalFunctions.h"
+#include "Subgraphs.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -20,6 +22,7 @@ Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<i
                    MLIRContext *context)
     : model(model), options(options), weights(model, options), rules(model, options), context(context),
       location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
+      evaluator([this](BlockArgument argument) { return constantArgument(argument); }),
       boundDims(std::move(dims)) {
   for (const auto &dim : options.dims)
     boundDims[dim.getKey()] = dim.getValue();
@@ -51,8 +54,13 @@ OwningOpRef<ModuleOp> Importer::run() {
   }
   if (failed(rules.check(location)) || (hasLoss() && failed(findLossOutput())))
     return nullptr;
-  findNeeded();
-  if (failed(checkOperators()))
+  SmallVector<std::string> outputs;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    outputs.push_back(output.name());
+  needed = findNeeded(model.graph(), hasLoss() ? ArrayRef<std::string>(lossOutput) : outputs);
+  if (hasLoss())
+    optional = findNeeded(model.graph(), outputs);
+  if (failed(checkOperators(model.graph(), needed)))
     return nullptr;
 
   module = ModuleOp::create(location);
@@ -62,10 +70,12 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (failed(addInputs()))
     return nullptr;
   for (const onnx::NodeProto &proto : model.graph().node()) {
-    if (neededNodes.contains(&proto) && failed(importNode(proto)))
-      return nullptr;
-    if (optionalNodes.contains(&proto))
+    if (needed.nodes.contains(&proto)) {
+      if (failed(importNode(proto, needed)))
+        return nullptr;
+    } else if (optional.nodes.contains(&proto)) {
       importOptionalNode(proto);
+    }
   }
   node.node = nullptr;
   node.location = location;
@@ -101,46 +111,34 @@ LogicalResult Importer::findLossOutput() {
   return success();
 }
 
-/// What the loss and the outputs depend on, backwards; the rest of the graph is not looked at.
-void Importer::findNeeded() {
-  auto &nodes = model.graph().node();
-  auto collect = [&](llvm::StringSet<> &values, llvm::DenseSet<const onnx::NodeProto *> &needed) {
-    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-      auto isNeeded = [&](const std::string &name) { return !name.empty() && values.contains(name); };
-      if (neededNodes.contains(&*it) || llvm::none_of(it->output(), isNeeded))
-        continue;
-      needed.insert(&*it);
-      for (const std::string &name : it->input())
-        values.insert(name);
-    }
-  };
-  if (hasLoss()) {
-    neededValues.insert(lossOutput);
-    collect(neededValues, neededNodes);
+/// What the roots depend on, backwards from them; the rest of the graph is not looked at.
+Importer::Needed Importer::findNeeded(const onnx::GraphProto &graph, ArrayRef<std::string> roots) {
+  Needed needed;
+  for (const std::string &root : roots)
+    needed.values.insert(root);
+  auto &nodes = graph.node();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    auto isNeeded = [&](const std::string &name) { return !name.empty() && needed.values.contains(name); };
+    if (llvm::none_of(it->output(), isNeeded))
+      continue;
+    needed.nodes.insert(&*it);
+    forEachRead(*it, [&](const std::string &name) { needed.values.insert(name); });
   }
-  for (const onnx::ValueInfoProto &output : model.graph().output())
-    (hasLoss() ? optionalValues : neededValues).insert(output.name());
-  if (hasLoss())
-    collect(optionalValues, optionalNodes);
-  else
-    collect(neededValues, neededNodes);
+  return needed;
 }
 
 /// Why the node's operator cannot be imported, in the words of a message: "(opset 3) is supported from .."; none if it can.
 std::optional<std::string> Importer::whyUnsupported(const onnx::NodeProto &proto) const {
   StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
-  int64_t version = model.opset();
+  int64_t version = model.opset(proto);
   for (const onnx::OperatorSetIdProto &opset : model.proto().opset_import())
     if (!domain.empty() && opset.domain() == proto.domain())
       version = opset.version();
   const OperatorRow *row = findOperator(domain, proto.op_type());
-  bool isFunction = llvm::any_of(model.proto().functions(), [&](const onnx::FunctionProto &function) {
-    return function.name() == proto.op_type() && function.domain() == proto.domain();
-  });
-  if (row && !isFunction && version >= row->first && version <= row->last)
+  if (row && version >= row->first && version <= row->last)
     return std::nullopt;
   std::string text = "(opset " + std::to_string(version) + ") is ";
-  if (row && !isFunction)
+  if (row)
     return text + "supported from opset " + std::to_string(row->first) + " to " + std::to_string(row->last);
   return text + "not supported";
 }
@@ -152,24 +150,30 @@ static std::string spellOperator(const onnx::NodeProto &proto) {
 }
 
 /// Refuses every operator that is not supported, all at once.
-LogicalResult Importer::checkOperators() {
+LogicalResult Importer::checkOperators(const onnx::GraphProto &graph, const Needed &needed) {
   struct Refusal {
     SmallVector<std::string> nodes;
     std::string reason;
   };
   llvm::MapVector<StringRef, Refusal, std::map<StringRef, unsigned>> refusals;
   std::map<std::string, std::string> names; // keeps the keys alive
-  for (const onnx::NodeProto &proto : model.graph().node()) {
-    if (!neededNodes.contains(&proto))
-      continue;
+  auto check = [&](const onnx::NodeProto &proto) {
     std::optional<std::string> reason = whyUnsupported(proto);
     if (!reason)
-      continue;
+      return;
     std::string full = spellOperator(proto);
     auto key = names.try_emplace(full, full).first;
     Refusal &refusal = refusals[key->second];
     refusal.reason = *reason;
-    refusal.nodes.push_back("'" + proto.name() + "'");
+    refusal.nodes.push_back("'" + node.scope + nodeName(proto) + "'");
+  };
+  for (const onnx::NodeProto &proto : graph.node()) {
+    if (!needed.nodes.contains(&proto))
+      continue;
+    check(proto);
+    // Of two branches one is imported, and checked then; the body of a loop is imported in any case.
+    if (proto.op_type() != "If")
+      forEachSubgraph(proto, [&](const onnx::GraphProto &inner) { forEachNode(inner, check); });
   }
   if (refusals.empty())
     return success();
@@ -245,7 +249,8 @@ LogicalResult Importer::addInputs() {
     FailureOr<Tensor> tensor = addInput(input);
     if (failed(tensor))
       return failure();
-    bindings[input.name()].tensors.push_back(*tensor);
+    if (!define(input.name(), Binding{{*tensor}}))
+      return emitError(location) << "the model has two inputs '" << input.name() << "'";
   }
   node.location = location;
   for (auto &dim : options.dims)
@@ -264,7 +269,14 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
     return &found->second;
   auto initializer = initializers.find(name);
   if (initializer == initializers.end()) {
-    node.error() << "reads '" << name << "', which nothing before it defines";
+    InFlightDiagnostic diagnostic = node.error();
+    diagnostic << "reads '" << name << "', which nothing before it defines";
+    for (const onnx::NodeProto &proto : model.graph().node())
+      if (llvm::is_contained(proto.output(), name)) {
+        diagnostic << "; node '" << nodeName(proto)
+                   << "' behind it does: the nodes are not in order, or go in a circle";
+        break;
+      }
     return failure();
   }
   Location before = std::exchange(node.location, NameLoc::get(StringAttr::get(context, name)));
@@ -278,6 +290,8 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
 }
 
 FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, bool isInitializer) {
+  if (auto built = builtTensors.find(&tensor); built != builtTensors.end())
+    return built->second; // another iteration's
   FailureOr<Type> element = node.elementType(tensor.data_type());
   if (failed(element))
     return failure();
@@ -304,12 +318,16 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
     if (failed(elements))
       return failure();
     result = node.constant(*elements);
+    if (!isInitializer)
+      builtTensors[&tensor] = result;
   } else {
     entry->argument =
         addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
     for (int64_t dim : tensor.dims())
       result.shape.push_back(Dim(dim));
     result.value = entry->argument;
+    if (!isInitializer)
+      builtTensors[&tensor] = result;
   }
   storedTensors.push_back(std::move(entry));
   return result;
@@ -337,10 +355,43 @@ bool Importer::dependsOnParameter(Value value) const {
 
 bool NodeContext::dependsOnParameter(Value value) const { return importer->dependsOnParameter(value); }
 
-LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
+const reference::HostTensor *NodeContext::known(const Tensor &tensor) {
+  return importer->constants().elements(tensor.value);
+}
+
+std::string NodeContext::dependence(const Tensor &tensor) {
+  Value obstacle = importer->constants().obstacle(tensor.value);
+  if (!obstacle)
+    return "a value that is too large to be computed while importing";
+  std::string name;
+  if (auto location = dyn_cast<NameLoc>(obstacle.getLoc()))
+    name = location.getName().str();
+  return (isa<BlockArgument>(obstacle) ? "'" : "node '") + name + "'";
+}
+
+/// The elements of a weight that is not trained.
+std::optional<reference::HostTensor> Importer::constantArgument(BlockArgument argument) {
+  for (auto &entry : storedTensors) {
+    if (entry->argument != argument || entry->whyNotTrained.empty())
+      continue;
+    FailureOr<DenseElementsAttr> elements =
+        weights.inlined(*entry->tensor, entry->type, argument.getLoc());
+    if (failed(elements))
+      return std::nullopt;
+    FailureOr<reference::HostTensor> tensor = reference::HostTensor::fromAttribute(*elements);
+    return failed(tensor) ? std::nullopt : std::optional(std::move(*tensor));
+  }
+  return std::nullopt;
+}
+
+LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &needed) {
   node.node = &proto;
-  node.location =
-      NameLoc::get(StringAttr::get(context, proto.name().empty() ? proto.op_type() : proto.name()));
+  node.opset = model.opset(proto);
+  node.location = NameLoc::get(StringAttr::get(context, node.name()));
+  constexpr int64_t kMaxNodes = 1 << 18;
+  if (++importedNodes > kMaxNodes)
+    return node.error() << "is number " << importedNodes << " of the nodes after loops are unrolled; at most "
+                        << kMaxNodes << " are imported";
   node.inputs.clear();
   for (const std::string &name : proto.input()) {
     const Binding *binding = nullptr;
@@ -359,19 +410,17 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto) {
   for (auto [name, result] : llvm::zip_equal(proto.output(), node.results)) {
     if (name.empty())
       continue;
-    if (result.tensors.empty() && !result.isSequence) {
-      bool isOptional = !neededValues.contains(name);
-      if (!isOptional || optionalNodes.contains(&proto)) {
+    if (result.tensors.empty() && !result.isSequence && !result.isNone) {
+      if (needed.values.contains(name)) {
         node.error() << "output '" << name << "' is not supported";
         return failure();
       }
-      missing[name] = "node '" + proto.name() + "' (" + proto.op_type() + "): output '" + name + "' is not supported";
+      if (scopeAtWork == &mainScope)
+        missing[name] = "node '" + node.name() + "' (" + proto.op_type() + "): output '" + name + "' is not supported";
       continue;
     }
-    if (!bindings.try_emplace(name, std::move(result)).second) {
-      node.error() << "defines '" << name << "' again";
-      return failure();
-    }
+    if ((scopeAtWork == &mainScope && initializers.count(name)) || !define(name, std::move(result)))
+      return node.error() << "defines '" << name << "' again";
   }
   return success();
 }
@@ -393,11 +442,12 @@ llvm::DenseSet<Value> Importer::findTrainable() {
 
 void Importer::importOptionalNode(const onnx::NodeProto &proto) {
   std::string reason;
-  for (const std::string &name : proto.input())
+  forEachRead(proto, [&](const std::string &name) {
     if (auto found = missing.find(name); found != missing.end() && reason.empty())
       reason = found->second;
+  });
   if (std::optional<std::string> why = whyUnsupported(proto); why && reason.empty())
-    reason = "node '" + proto.name() + "': operator '" + spellOperator(proto) + "' " + *why;
+    reason = "node '" + nodeName(proto) + "': operator '" + spellOperator(proto) + "' " + *why;
   if (reason.empty()) {
     ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
@@ -406,7 +456,7 @@ void Importer::importOptionalNode(const onnx::NodeProto &proto) {
         reason = diagnostic.str();
       return success();
     });
-    if (succeeded(importNode(proto)))
+    if (succeeded(importNode(proto, optional)))
       return;
   }
   for (const std::string &name : proto.output())
@@ -509,7 +559,8 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   if (!model)
     return nullptr;
   llvm::StringMap<int64_t> dims;
-  if (failed(bindInputs(*model, options, dims, location)))
+  if (failed(bindInputs(*model, options, dims, location)) || failed(inlineFunctions(*model, location)))
     return nullptr;
+  hoistInitializers(*model);
   return Importer(*model, options, std::move(dims), context).run();
 }

@@ -5,6 +5,7 @@
 #include "Dim.h"
 #include "Model.h"
 #include "dialects/NN/NNOps.h"
+#include "zero/Reference/HostTensor.h"
 #include "zero/Import/ONNX.h"
 
 namespace zero::onnx_import {
@@ -25,6 +26,7 @@ struct Tensor {
 struct Binding {
   llvm::SmallVector<Tensor, 1> tensors;
   bool isSequence = false;
+  bool isNone = false; // an optional without element
 };
 
 /// Builds `nn` ops at the insertion point, with locations of the node at work, and tracks symbolic shapes.
@@ -97,11 +99,34 @@ public:
   const onnx::NodeProto *node = nullptr;
   int64_t opset = 0;
   Importer *importer = nullptr;
+  std::string scope; // stands before the names of nodes in a branch or an iteration
   llvm::SmallVector<const Binding *> inputs; // null: left out
   llvm::SmallVector<Binding> results;        // one for each output of the node
 
   /// An error that names the node.
   mlir::InFlightDiagnostic error() override;
+  /// The node's name, or its first output's where it has none.
+  std::string name() const;
+
+  /// The node at work, while others are imported on its behalf.
+  struct State {
+    const onnx::NodeProto *node;
+    mlir::Location location;
+    int64_t opset;
+    std::string scope;
+    llvm::SmallVector<const Binding *> inputs;
+    llvm::SmallVector<Binding> results;
+  };
+  State save() const { return {node, location, opset, scope, inputs, results}; }
+  void restore(const State &state);
+
+  /// The elements of a small tensor that depends on constants alone; null for others. Valid until the next
+  /// call.
+  const reference::HostTensor *known(const Tensor &tensor);
+  /// What a tensor that is not known depends on, for a diagnostic.
+  std::string dependence(const Tensor &tensor);
+  /// The value of a constant of one element or a splat, also of one that has to be computed.
+  std::optional<double> scalarConstant(const Tensor &tensor);
 
   bool has(unsigned index) const { return index < inputs.size() && inputs[index]; }
   /// The input, a tensor; a diagnostic and failure if it is left out or a sequence.

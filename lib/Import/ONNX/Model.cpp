@@ -1,10 +1,4 @@
-//===- Model.cpp - Reads a .onnx file and finds its tensors' bytes in it --===//
-//
-// protobuf copies what it parses and forgets where it stood, but weights are to stay in the file. So a scan
-// of the wire format walks the same fields in the same order as the parser and notes where each `raw_data`
-// lies.
-//
-//===----------------------------------------------------------------------===//
+//===- Model.cpp - Reads a .onnx file, its tensors' bytes and external files ---===//
 #include "Model.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -18,87 +12,6 @@ namespace {
 
 /// The newest ONNX file format that this importer knows.
 constexpr int64_t kNewestIRVersion = 14;
-
-struct Field {
-  uint32_t number = 0;
-  StringRef payload; // of a length-delimited field; empty for others
-};
-
-/// Walks the fields of one message.
-class WireReader {
-public:
-  explicit WireReader(StringRef message) : rest(message) {}
-
-  /// False at the end, and at malformed bytes (then `ok()` is false).
-  bool next(Field &field) {
-    if (rest.empty() || !valid)
-      return false;
-    uint64_t tag = varint();
-    field = {static_cast<uint32_t>(tag >> 3), StringRef()};
-    switch (tag & 7) {
-    case 0:
-      varint();
-      break;
-    case 1:
-      take(8);
-      break;
-    case 2:
-      field.payload = take(varint());
-      break;
-    case 5:
-      take(4);
-      break;
-    default:
-      valid = false; // groups are not part of ONNX
-    }
-    return valid;
-  }
-  bool ok() const { return valid; }
-
-private:
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (rest.empty())
-        break;
-      uint8_t byte = rest.front();
-      rest = rest.drop_front();
-      value |= uint64_t(byte & 0x7f) << shift;
-      if (!(byte & 0x80))
-        return value;
-    }
-    valid = false;
-    return 0;
-  }
-  StringRef take(uint64_t count) {
-    if (count > rest.size()) {
-      valid = false;
-      return StringRef();
-    }
-    StringRef taken = rest.take_front(count);
-    rest = rest.drop_front(count);
-    return taken;
-  }
-  StringRef rest;
-  bool valid = true;
-};
-
-/// Calls `visit` with each occurrence of a length-delimited field, in order.
-bool forEach(StringRef message, uint32_t number, llvm::function_ref<bool(StringRef)> visit) {
-  WireReader reader(message);
-  Field field;
-  while (reader.next(field))
-    if (field.number == number && !visit(field.payload))
-      return false;
-  return reader.ok();
-}
-
-/// Where the last `raw_data` of a tensor message lies.
-bool findRawData(StringRef tensor, StringRef &raw) {
-  return forEach(tensor, onnx::TensorProto::kRawDataFieldNumber,
-                 [&](StringRef payload) { return raw = payload, true; });
-}
-
 } // namespace
 
 std::unique_ptr<Model> Model::open(StringRef path, Location location) {
@@ -118,7 +31,7 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
                 Twine(std::numeric_limits<int>::max()) + "; save the weights as external data");
   model->model = std::make_unique<onnx::ModelProto>();
   if (!model->model->ParseFromArray(bytes.data(), bytes.size()) || !model->model->has_graph() ||
-      !model->locate())
+      !locateTensors(bytes, *model->model, model->ranges))
     return fail("it is not an ONNX model");
   if (model->model->ir_version() > kNewestIRVersion)
     return fail("its format is ONNX IR version " + Twine(model->model->ir_version()) +
@@ -127,40 +40,6 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       model->opsetVersion = std::max<int64_t>(model->opsetVersion, opset.version());
   return model;
-}
-
-bool Model::locate() {
-  StringRef whole = buffer->getBuffer();
-  bool consistent = true;
-  auto note = [&](StringRef payload, const onnx::TensorProto &tensor) {
-    StringRef raw;
-    if (!findRawData(payload, raw) || (tensor.has_raw_data() && raw.size() != tensor.raw_data().size()))
-      return false;
-    if (tensor.has_raw_data())
-      ranges[&tensor] = {raw.empty() ? 0 : raw.data() - whole.data(), raw.size()};
-    return true;
-  };
-  int initializers = 0, nodes = 0;
-  bool walked = forEach(whole, onnx::ModelProto::kGraphFieldNumber, [&](StringRef graphBytes) {
-    consistent &= forEach(graphBytes, onnx::GraphProto::kInitializerFieldNumber, [&](StringRef payload) {
-      return initializers < graph().initializer_size() && note(payload, graph().initializer(initializers++));
-    });
-    consistent &= forEach(graphBytes, onnx::GraphProto::kNodeFieldNumber, [&](StringRef nodeBytes) {
-      if (nodes >= graph().node_size())
-        return false;
-      const onnx::NodeProto &node = graph().node(nodes++);
-      int attributes = 0;
-      return forEach(nodeBytes, onnx::NodeProto::kAttributeFieldNumber, [&](StringRef attributeBytes) {
-        if (attributes >= node.attribute_size())
-          return false;
-        const onnx::AttributeProto &attribute = node.attribute(attributes++);
-        return forEach(attributeBytes, onnx::AttributeProto::kTFieldNumber,
-                       [&](StringRef payload) { return note(payload, attribute.t()); });
-      });
-    });
-    return consistent;
-  });
-  return walked && consistent && initializers == graph().initializer_size() && nodes == graph().node_size();
 }
 
 zero::Expected<zero::MappedFile *> Model::map(const std::string &path) {
@@ -178,6 +57,87 @@ void Model::addInitializer(onnx::TensorProto tensor, FileBytes bytes) {
   onnx::TensorProto &place = *model->mutable_graph()->add_initializer();
   place = std::move(tensor);
   added.try_emplace(&place, std::move(bytes));
+}
+
+std::string zero::onnx_import::nodeName(const onnx::NodeProto &node) {
+  return node.name().empty() && node.output_size() ? node.output(0) : node.name();
+}
+
+int64_t Model::opset(const onnx::NodeProto &node) const {
+  auto found = nodeOpsets.find(&node);
+  return found == nodeOpsets.end() ? opsetVersion : found->second;
+}
+
+void Model::copyLocation(const onnx::TensorProto &from, const onnx::TensorProto &to) {
+  if (auto found = ranges.find(&from); found != ranges.end()) {
+    auto range = found->second;
+    ranges[&to] = range;
+  } else {
+    ranges.erase(&to); // a freed tensor may have had the address
+  }
+}
+
+void Model::copyLocations(const onnx::AttributeProto &from, const onnx::AttributeProto &to) {
+  copyLocation(from.t(), to.t());
+  for (auto [tensor, copy] : llvm::zip_equal(from.tensors(), to.tensors()))
+    copyLocation(tensor, copy);
+  if (from.has_g())
+    copyLocations(from.g(), to.g());
+  for (auto [graph, copy] : llvm::zip_equal(from.graphs(), to.graphs()))
+    copyLocations(graph, copy);
+}
+
+void Model::copyLocations(const onnx::NodeProto &from, const onnx::NodeProto &to) {
+  if (auto found = nodeOpsets.find(&from); found != nodeOpsets.end()) {
+    int64_t version = found->second;
+    nodeOpsets[&to] = version;
+  } else {
+    nodeOpsets.erase(&to);
+  }
+  for (auto [attribute, copy] : llvm::zip_equal(from.attribute(), to.attribute()))
+    copyLocations(attribute, copy);
+}
+
+void Model::copyLocations(const onnx::GraphProto &from, const onnx::GraphProto &to) {
+  for (auto [tensor, copy] : llvm::zip_equal(from.initializer(), to.initializer()))
+    copyLocation(tensor, copy);
+  for (auto [node, copy] : llvm::zip_equal(from.node(), to.node()))
+    copyLocations(node, copy);
+}
+
+static void dropBytes(onnx::TensorProto &tensor) { tensor.clear_raw_data(); }
+static void dropBytes(onnx::NodeProto &node);
+
+static void dropBytes(onnx::GraphProto &graph) {
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+    dropBytes(tensor);
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    dropBytes(node);
+}
+
+static void dropBytes(onnx::AttributeProto &attribute) {
+  if (attribute.has_t())
+    dropBytes(*attribute.mutable_t());
+  for (onnx::TensorProto &tensor : *attribute.mutable_tensors())
+    dropBytes(tensor);
+  if (attribute.has_g())
+    dropBytes(*attribute.mutable_g());
+  for (onnx::GraphProto &graph : *attribute.mutable_graphs())
+    dropBytes(graph);
+}
+
+static void dropBytes(onnx::NodeProto &node) {
+  for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+    dropBytes(attribute);
+}
+
+void Model::dropFunctionBytes() {
+  for (onnx::FunctionProto &function : *model->mutable_functions()) {
+    for (onnx::AttributeProto &attribute : *function.mutable_attribute_proto())
+      dropBytes(attribute);
+    for (onnx::NodeProto &node : *function.mutable_node())
+      dropBytes(node);
+  }
 }
 
 FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &tensor, Location location) {

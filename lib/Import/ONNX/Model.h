@@ -2,6 +2,8 @@
 #ifndef ZERO_LIB_IMPORT_ONNX_MODEL_H
 #define ZERO_LIB_IMPORT_ONNX_MODEL_H
 
+#include "TensorLocator.h"
+
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -21,6 +23,9 @@ struct FileBytes {
   llvm::ArrayRef<char> bytes;
 };
 
+/// The node's name, or its first output's where it has none.
+std::string nodeName(const onnx::NodeProto &node);
+
 class Model {
 public:
   /// Maps and parses the file; a file that is no ONNX model is a diagnostic at `location`.
@@ -29,8 +34,19 @@ public:
   const onnx::ModelProto &proto() const { return *model; }
   const onnx::GraphProto &graph() const { return model->graph(); }
   llvm::StringRef path() const { return file; }
+  onnx::GraphProto &mutableGraph() { return *model->mutable_graph(); }
+  int64_t fileBytes() const { return static_cast<int64_t>(buffer->getBufferSize()); }
   /// The version of the default operator set.
   int64_t opset() const { return opsetVersion; }
+  /// The same for a node: a function's nodes have the function's.
+  int64_t opset(const onnx::NodeProto &node) const;
+  void setOpset(const onnx::NodeProto &node, int64_t version) { nodeOpsets[&node] = version; }
+
+  /// Where the tensors of a copy lie, from those of the original.
+  void copyLocations(const onnx::NodeProto &from, const onnx::NodeProto &to);
+  void copyLocations(const onnx::AttributeProto &from, const onnx::AttributeProto &to);
+  /// Frees the parsed raw bytes of tensors in functions, which copies would multiply; they lie in the file.
+  void dropFunctionBytes();
 
   /// The bytes of a tensor of this model (an initializer or a node's attribute) that are stored raw, in the
   /// model or in an external file. None if they are stored as numbers; failure (with a diagnostic) if they
@@ -46,15 +62,16 @@ public:
   bool isAdded(const onnx::TensorProto &tensor) const { return added.contains(&tensor); }
 
 private:
-  bool locate();
   mlir::FailureOr<FileBytes> externalBytes(const onnx::TensorProto &tensor, mlir::Location location);
 
   std::string file;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::unique_ptr<onnx::ModelProto> model;
   int64_t opsetVersion = 0;
-  /// Where `raw_data` of each parsed tensor lies in the file.
-  llvm::DenseMap<const onnx::TensorProto *, std::pair<uint64_t, uint64_t>> ranges;
+  void copyLocations(const onnx::GraphProto &from, const onnx::GraphProto &to);
+  void copyLocation(const onnx::TensorProto &from, const onnx::TensorProto &to);
+  TensorRanges ranges;
+  llvm::DenseMap<const onnx::NodeProto *, int64_t> nodeOpsets;
   llvm::DenseMap<const onnx::TensorProto *, FileBytes> added;
   std::map<std::string, std::unique_ptr<MappedFile>> mapped;
   /// External files that are mapped, by path.

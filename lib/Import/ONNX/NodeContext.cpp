@@ -7,9 +7,11 @@ using namespace zero::onnx_import;
 
 InFlightDiagnostic NodeContext::error() {
   InFlightDiagnostic diagnostic = emitError(location);
-  diagnostic << "node '" << node->name() << "' (" << node->op_type() << ", opset " << opset << "): ";
+  diagnostic << "node '" << name() << "' (" << node->op_type() << ", opset " << opset << "): ";
   return diagnostic;
 }
+
+std::string NodeContext::name() const { return scope + onnx_import::nodeName(*node); }
 
 FailureOr<Tensor> NodeContext::input(unsigned index) {
   if (!has(index)) {
@@ -20,7 +22,41 @@ FailureOr<Tensor> NodeContext::input(unsigned index) {
     error() << "input " << index << " is a sequence, not a tensor";
     return failure();
   }
-  return inputs[index]->tensors.front();
+  if (inputs[index]->isNone) {
+    error() << "input " << index << " is an optional without element, not a tensor";
+    return failure();
+  }
+  // Lists of integers that have to be computed: sizes, axes, positions.
+  constexpr int64_t kListed = 64;
+  Tensor tensor = inputs[index]->tensors.front();
+  auto integer = dyn_cast<IntegerType>(tensor.elementType());
+  bool isList = integer && integer.isSignless() && integer.getWidth() > 1 && tensor.rank() <= 1 &&
+                (tensor.rank() == 0 || (tensor.shape[0].isStatic() && tensor.shape[0].value() <= kListed));
+  if (isList && !tensor.contents)
+    if (const reference::HostTensor *elements = known(tensor)) {
+      tensor.contents.emplace();
+      for (int64_t i = 0; i < elements->getNumElements(); ++i)
+        tensor.contents->push_back(Dim(elements->getInt(i)));
+    }
+  return tensor;
+}
+
+void NodeContext::restore(const State &state) {
+  node = state.node;
+  location = state.location;
+  opset = state.opset;
+  scope = state.scope;
+  inputs = state.inputs;
+  results = state.results;
+}
+
+std::optional<double> NodeContext::scalarConstant(const Tensor &tensor) {
+  if (std::optional<double> number = GraphBuilder::scalarConstant(tensor))
+    return number;
+  const reference::HostTensor *elements = known(tensor);
+  if (!elements || elements->getNumElements() != 1)
+    return std::nullopt;
+  return elements->isFloat() ? elements->getFloat(0) : static_cast<double>(elements->getInt(0));
 }
 
 FailureOr<Tensor> NodeContext::floatInput(unsigned index) {
@@ -36,7 +72,7 @@ FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, String
   if (failed(tensor))
     return failure();
   if (!tensor->contents || !llvm::all_of(*tensor->contents, [](const Dim &dim) { return dim.isStatic(); })) {
-    error() << what << " (input " << index << ") must be constant";
+    error() << what << " (input " << index << ") must be constant, but depends on " << dependence(*tensor);
     return failure();
   }
   return llvm::map_to_vector(*tensor->contents, [](const Dim &dim) { return dim.value(); });

@@ -41,6 +41,8 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
              poolingOperators(),
              attentionOperators(),
              rotaryOperators(),
+             optionalOperators(),
+             controlFlowOperators(),
          })
       for (const OperatorRow &row : family)
         rows[row.name] = &row;

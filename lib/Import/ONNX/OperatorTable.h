@@ -25,6 +25,8 @@ llvm::ArrayRef<OperatorRow> convolutionOperators();
 llvm::ArrayRef<OperatorRow> poolingOperators();
 llvm::ArrayRef<OperatorRow> attentionOperators();
 llvm::ArrayRef<OperatorRow> rotaryOperators();
+llvm::ArrayRef<OperatorRow> optionalOperators();
+llvm::ArrayRef<OperatorRow> controlFlowOperators();
 
 } // namespace zero::onnx_import
 

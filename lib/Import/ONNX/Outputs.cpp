@@ -51,6 +51,8 @@ LogicalResult Importer::addOutput(const std::string &name) {
     return failure();
   if ((*binding)->isSequence)
     return leaveOut("is a sequence; only tensors can be predicted");
+  if ((*binding)->isNone)
+    return leaveOut("is an optional without element; only tensors can be predicted");
   const Tensor &tensor = (*binding)->tensors.front();
   addResult(tensor.value, nn::RoleKind::Output, name, tensor.rank() > 0 && isBatch(tensor.shape.front()));
   return success();

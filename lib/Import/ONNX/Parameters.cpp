@@ -1,5 +1,6 @@
 //===- Parameters.cpp - Which initializers are trained --------------------===//
 #include "Graph.h"
+#include "Subgraphs.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -135,7 +136,7 @@ void ParameterRules::indexGraph() {
   for (const onnx::TensorProto &tensor : model.graph().initializer())
     if (isFloat(tensor) && elementCount(tensor).value_or(2) > 1)
       varying.insert(tensor.name());
-  for (const onnx::NodeProto &node : model.graph().node()) {
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
     bool varies = false;
     for (const std::string &input : node.input()) {
       consumers[input].push_back(&node);
@@ -144,5 +145,5 @@ void ParameterRules::indexGraph() {
     if (varies)
       for (const std::string &output : node.output())
         varying.insert(output);
-  }
+  });
 }

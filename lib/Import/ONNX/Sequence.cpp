@@ -87,6 +87,51 @@ LogicalResult buildSequenceConstruct(NodeContext &node) {
   return node.setSequence(std::move(tensors));
 }
 
+/// The place in a sequence that an input gives, at most `last`; `otherwise` if it is left out.
+FailureOr<int64_t> place(NodeContext &node, unsigned index, int64_t size, int64_t last, int64_t otherwise) {
+  if (!node.has(index))
+    return otherwise;
+  FailureOr<int64_t> position = node.integer(index, "position");
+  if (failed(position))
+    return failure();
+  if (*position < -size || *position > last) {
+    node.error() << "position " << *position << " is outside a sequence of " << size << " tensors";
+    return failure();
+  }
+  return *position < 0 ? *position + size : *position;
+}
+
+LogicalResult buildSequenceEmpty(NodeContext &node) { return node.setSequence({}); }
+
+LogicalResult buildSequenceInsert(NodeContext &node) {
+  FailureOr<const Binding *> from = sequence(node, 0);
+  FailureOr<Tensor> tensor = failed(from) ? FailureOr<Tensor>(failure()) : node.input(1);
+  if (failed(from) || failed(tensor))
+    return failure();
+  SmallVector<Tensor, 1> tensors((*from)->tensors);
+  auto size = static_cast<int64_t>(tensors.size());
+  FailureOr<int64_t> at = place(node, 2, size, size, size);
+  if (failed(at))
+    return failure();
+  tensors.insert(tensors.begin() + *at, *tensor);
+  return node.setSequence(std::move(tensors));
+}
+
+LogicalResult buildSequenceErase(NodeContext &node) {
+  FailureOr<const Binding *> from = sequence(node, 0);
+  if (failed(from))
+    return failure();
+  SmallVector<Tensor, 1> tensors((*from)->tensors);
+  auto size = static_cast<int64_t>(tensors.size());
+  if (size == 0)
+    return node.error() << "erases from an empty sequence";
+  FailureOr<int64_t> at = place(node, 1, size, size - 1, size - 1);
+  if (failed(at))
+    return failure();
+  tensors.erase(tensors.begin() + *at);
+  return node.setSequence(std::move(tensors));
+}
+
 LogicalResult buildSequenceLength(NodeContext &node) {
   FailureOr<const Binding *> from = sequence(node, 0);
   if (failed(from))
@@ -119,6 +164,9 @@ constexpr OperatorRow rows[] = {
     {"ConcatFromSequence", 11, kNewestOpset, buildConcatFromSequence},
     {"SequenceAt", 11, kNewestOpset, buildSequenceAt},
     {"SequenceConstruct", 11, kNewestOpset, buildSequenceConstruct},
+    {"SequenceEmpty", 11, kNewestOpset, buildSequenceEmpty},
+    {"SequenceErase", 11, kNewestOpset, buildSequenceErase},
+    {"SequenceInsert", 11, kNewestOpset, buildSequenceInsert},
     {"SequenceLength", 11, kNewestOpset, buildSequenceLength},
     {"SplitToSequence", 11, kNewestOpset, buildSplitToSequence},
 };

@@ -1,0 +1,196 @@
+//===- TensorLocator.cpp - Finds tensors' bytes in a .onnx file -----------===//
+//
+// protobuf copies what it parses and forgets where it stood, but weights are to stay in the file. So a scan
+// of the wire format walks the same fields in the same order as the parser and notes where each `raw_data`
+// lies.
+//
+//===----------------------------------------------------------------------===//
+#include "TensorLocator.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+using llvm::StringRef;
+using namespace zero::onnx_import;
+
+namespace {
+
+struct Field {
+  uint32_t number = 0;
+  StringRef payload; // of a length-delimited field; empty for others
+};
+
+/// Walks the fields of one message.
+class WireReader {
+public:
+  explicit WireReader(StringRef message) : rest(message) {}
+
+  /// False at the end, and at malformed bytes (then `ok()` is false).
+  bool next(Field &field) {
+    if (rest.empty() || !valid)
+      return false;
+    uint64_t tag = varint();
+    field = {static_cast<uint32_t>(tag >> 3), StringRef()};
+    switch (tag & 7) {
+    case 0:
+      varint();
+      break;
+    case 1:
+      take(8);
+      break;
+    case 2:
+      field.payload = take(varint());
+      break;
+    case 5:
+      take(4);
+      break;
+    default:
+      valid = false; // groups are not part of ONNX
+    }
+    return valid;
+  }
+  bool ok() const { return valid; }
+
+private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (rest.empty())
+        break;
+      uint8_t byte = rest.front();
+      rest = rest.drop_front();
+      value |= uint64_t(byte & 0x7f) << shift;
+      if (!(byte & 0x80))
+        return value;
+    }
+    valid = false;
+    return 0;
+  }
+  StringRef take(uint64_t count) {
+    if (count > rest.size()) {
+      valid = false;
+      return StringRef();
+    }
+    StringRef taken = rest.take_front(count);
+    rest = rest.drop_front(count);
+    return taken;
+  }
+  StringRef rest;
+  bool valid = true;
+};
+
+class Locator {
+public:
+  Locator(StringRef file, TensorRanges &ranges) : file(file), ranges(ranges) {}
+
+  bool model(const onnx::ModelProto &model) {
+    int functions = 0;
+    // A graph in two parts is one graph: its nodes are counted over both.
+    Counts counts;
+    return each(file,
+                [&](const Field &field) {
+                  if (field.number == onnx::ModelProto::kGraphFieldNumber)
+                    return graph(field.payload, model.graph(), counts);
+                  if (field.number != onnx::ModelProto::kFunctionsFieldNumber)
+                    return true;
+                  return functions < model.functions_size() &&
+                         function(field.payload, model.functions(functions++));
+                }) &&
+           counts.match(model.graph());
+  }
+
+private:
+  struct Counts {
+    int nodes = 0, initializers = 0;
+    bool match(const onnx::GraphProto &graph) const {
+      return nodes == graph.node_size() && initializers == graph.initializer_size();
+    }
+  };
+
+  static bool each(StringRef message, llvm::function_ref<bool(const Field &)> visit) {
+    WireReader reader(message);
+    Field field;
+    while (reader.next(field))
+      if (!visit(field))
+        return false;
+    return reader.ok();
+  }
+
+  bool graph(StringRef bytes, const onnx::GraphProto &graph, Counts &counts) {
+    return each(bytes, [&](const Field &field) {
+      if (field.number == onnx::GraphProto::kInitializerFieldNumber)
+        return counts.initializers < graph.initializer_size() &&
+               tensor(field.payload, graph.initializer(counts.initializers++));
+      if (field.number == onnx::GraphProto::kNodeFieldNumber)
+        return counts.nodes < graph.node_size() && node(field.payload, graph.node(counts.nodes++));
+      return true;
+    });
+  }
+
+  bool subgraph(StringRef bytes, const onnx::GraphProto &parsed) {
+    Counts counts;
+    return graph(bytes, parsed, counts) && counts.match(parsed);
+  }
+
+  bool function(StringRef bytes, const onnx::FunctionProto &function) {
+    int nodes = 0, defaults = 0;
+    return each(bytes, [&](const Field &field) {
+      if (field.number == onnx::FunctionProto::kNodeFieldNumber)
+        return nodes < function.node_size() && node(field.payload, function.node(nodes++));
+      if (field.number == onnx::FunctionProto::kAttributeProtoFieldNumber)
+        return defaults < function.attribute_proto_size() &&
+               attribute(field.payload, function.attribute_proto(defaults++));
+      return true;
+    });
+  }
+
+  bool node(StringRef bytes, const onnx::NodeProto &node) {
+    int attributes = 0;
+    return each(bytes, [&](const Field &field) {
+      if (field.number != onnx::NodeProto::kAttributeFieldNumber)
+        return true;
+      return attributes < node.attribute_size() && attribute(field.payload, node.attribute(attributes++));
+    });
+  }
+
+  bool attribute(StringRef bytes, const onnx::AttributeProto &attribute) {
+    int tensors = 0, graphs = 0, single = 0, body = 0;
+    return each(bytes, [&](const Field &field) {
+      switch (field.number) {
+      case onnx::AttributeProto::kTFieldNumber: // given twice, the parser merges them
+        return ++single == 1 && tensor(field.payload, attribute.t());
+      case onnx::AttributeProto::kGFieldNumber:
+        return ++body == 1 && subgraph(field.payload, attribute.g());
+      case onnx::AttributeProto::kTensorsFieldNumber:
+        return tensors < attribute.tensors_size() && tensor(field.payload, attribute.tensors(tensors++));
+      case onnx::AttributeProto::kGraphsFieldNumber:
+        return graphs < attribute.graphs_size() && subgraph(field.payload, attribute.graphs(graphs++));
+      default:
+        return true;
+      }
+    });
+  }
+
+  /// The last `raw_data` counts.
+  bool tensor(StringRef bytes, const onnx::TensorProto &tensor) {
+    StringRef raw;
+    bool ok = each(bytes, [&](const Field &field) {
+      if (field.number == onnx::TensorProto::kRawDataFieldNumber)
+        raw = field.payload;
+      return true;
+    });
+    if (!ok || (tensor.has_raw_data() && raw.size() != tensor.raw_data().size()))
+      return false;
+    if (tensor.has_raw_data())
+      ranges[&tensor] = {raw.empty() ? 0 : raw.data() - file.data(), raw.size()};
+    return true;
+  }
+
+  StringRef file;
+  TensorRanges &ranges;
+};
+
+} // namespace
+
+bool zero::onnx_import::locateTensors(StringRef file, const onnx::ModelProto &model, TensorRanges &ranges) {
+  return Locator(file, ranges).model(model);
+}
