@@ -1,8 +1,8 @@
 """Runs ONNX's node tests through zero-compile --loss=none and zero-run --predict.
 
-    python test/Conformance/run.py [--filter=REGEX] [--verbose] [--build=DIR] [--jobs=N] [--check]
+    python test/Conformance/run.py [--filter=REGEX] [--verbose] [--build=DIR] [--bin=DIR] [--jobs=N] [--check]
 
-A case passes if every output has the type, shape and values (the case's own tolerances) that ONNX expects; it is refused if
+A case passes if every output has the type, shape and values that ONNX expects (tolerances: suite.py); it is refused if
 zero-compile ends with exit code 3 and says why; anything else (another exit code, a signal, a hang, wrong numbers) is a failure.
 The table goes to BUILD/test/Conformance/table.txt. --verbose prints each case with the tool's message; --check also asserts the
 floor and the groups of suite.py. Exit code 0 only if nothing failed.
@@ -77,10 +77,11 @@ def compare(case, number, path):
                 return f"output '{name}' is of type {got.dtype}, not {want.dtype}"
             if got.shape != want.shape:
                 return f"output '{name}' has the shape {got.shape}, not {want.shape}"
+            rtol, atol = suite.tolerances(case, want.dtype)
             if got.dtype.name == "bfloat16":
                 got, want = got.astype(np.float32), want.astype(np.float32)
             try:
-                np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.atol)
+                np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)
             except AssertionError as error:
                 return f"output '{name}': " + " ".join(str(error).split())
     return ""
@@ -154,6 +155,7 @@ def main():
     parser.add_argument("--filter", default="", metavar="REGEX", help="only cases whose name matches somewhere")
     parser.add_argument("--verbose", action="store_true", help="print each case with the tool's message")
     parser.add_argument("--build", default=str(ROOT / "build"), metavar="DIR", help="the build folder")
+    parser.add_argument("--bin", metavar="DIR", help="the folder of zero-compile and zero-run (default: bin of the build folder)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="cases at once")
     parser.add_argument("--check", action="store_true", help="also assert the floor and the groups that must pass")
     arguments = parser.parse_args()
@@ -161,7 +163,7 @@ def main():
     selected = [case for case in cases.load(folder) if re.search(arguments.filter, case.name)]
     if not selected:
         sys.exit(f"no case's name matches '{arguments.filter}'")
-    tools = pathlib.Path(arguments.build) / "bin"
+    tools = pathlib.Path(arguments.bin or pathlib.Path(arguments.build) / "bin")
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for outcome in pool.map(lambda case: run_case(case, tools), selected):
