@@ -50,16 +50,22 @@ FailureOr<Tensor> centred(NodeContext &node, unsigned index, unsigned zeroIndex,
 }
 
 LogicalResult buildMatMulInteger(NodeContext &node) {
-  FailureOr<Tensor> a = centred(node, 0, 2, Along::Rows), b = centred(node, 1, 3, Along::Columns);
-  if (failed(a) || failed(b))
+  FailureOr<Tensor> a = centred(node, 0, 2, Along::Rows);
+  if (failed(a))
+    return failure();
+  FailureOr<Tensor> b = centred(node, 1, 3, Along::Columns);
+  if (failed(b))
     return failure();
   FailureOr<Tensor> product = matrixProduct(node, *a, *b);
   return failed(product) ? failure() : node.set(node.cast(*product, node.builder.getI32Type()));
 }
 
 LogicalResult buildConvInteger(NodeContext &node) {
-  FailureOr<Tensor> x = centred(node, 0, 2, Along::First), w = centred(node, 1, 3, Along::First);
-  if (failed(x) || failed(w))
+  FailureOr<Tensor> x = centred(node, 0, 2, Along::First);
+  if (failed(x))
+    return failure();
+  FailureOr<Tensor> w = centred(node, 1, 3, Along::First);
+  if (failed(w))
     return failure();
   FailureOr<Tensor> result = convolution(node, *x, *w);
   return failed(result) ? failure() : node.set(node.cast(*result, node.builder.getI32Type()));
@@ -83,9 +89,14 @@ LogicalResult requantize(NodeContext &node, const Tensor &sums, const Tensor &lh
 }
 
 LogicalResult buildQLinearMatMul(NodeContext &node) {
-  FailureOr<Tensor> a = centred(node, 0, 2, Along::Rows), b = centred(node, 3, 5, Along::Columns),
-                    aScale = node.floatInput(1), bScale = node.floatInput(4);
-  if (failed(a) || failed(b) || failed(aScale) || failed(bScale))
+  FailureOr<Tensor> a = centred(node, 0, 2, Along::Rows);
+  if (failed(a))
+    return failure();
+  FailureOr<Tensor> b = centred(node, 3, 5, Along::Columns);
+  if (failed(b))
+    return failure();
+  FailureOr<Tensor> aScale = node.floatInput(1), bScale = node.floatInput(4);
+  if (failed(aScale) || failed(bScale))
     return failure();
   FailureOr<Tensor> product = matrixProduct(node, *a, *b);
   if (failed(product))
@@ -94,9 +105,14 @@ LogicalResult buildQLinearMatMul(NodeContext &node) {
 }
 
 LogicalResult buildQLinearConv(NodeContext &node) {
-  FailureOr<Tensor> x = centred(node, 0, 2, Along::First), w = centred(node, 3, 5, Along::First),
-                    xScale = node.floatInput(1), wScale = node.floatInput(4);
-  if (failed(x) || failed(w) || failed(xScale) || failed(wScale))
+  FailureOr<Tensor> x = centred(node, 0, 2, Along::First);
+  if (failed(x))
+    return failure();
+  FailureOr<Tensor> w = centred(node, 3, 5, Along::First);
+  if (failed(w))
+    return failure();
+  FailureOr<Tensor> xScale = node.floatInput(1), wScale = node.floatInput(4);
+  if (failed(xScale) || failed(wScale))
     return failure();
   FailureOr<Tensor> sums = convolution(node, *x, *w);
   if (failed(sums))

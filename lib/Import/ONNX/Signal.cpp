@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Formula.h"
 #include "OperatorTable.h"
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -38,6 +39,56 @@ LogicalResult buildWindow(NodeContext &node, ArrayRef<double> coefficients) {
 LogicalResult buildHann(NodeContext &node) { return buildWindow(node, {0.5, -0.5}); }
 LogicalResult buildHamming(NodeContext &node) { return buildWindow(node, {25.0 / 46, -21.0 / 46}); }
 LogicalResult buildBlackman(NodeContext &node) { return buildWindow(node, {0.42, -0.5, 0.08}); }
+
+/// Triangles over the frequencies of a transform, one for each column: from 0 at the last bin's centre to 1
+/// at its own and back to 0 at the next one's. The centres lie evenly on the mel scale.
+LogicalResult buildMelWeightMatrix(NodeContext &node) {
+  FailureOr<int64_t> columns = node.integer(0, "num_mel_bins"), length = node.integer(1, "dft_length"),
+                     rate = node.integer(2, "sample_rate");
+  FailureOr<Tensor> lowest = node.floatInput(3), highest = node.floatInput(4);
+  FailureOr<Type> element =
+      node.elementType(static_cast<int>(node.intAttribute("output_datatype", onnx::TensorProto::FLOAT)));
+  if (failed(columns) || failed(length) || failed(rate) || failed(lowest) || failed(highest) ||
+      failed(element))
+    return failure();
+  std::optional<double> low = node.scalarConstant(*lowest), high = node.scalarConstant(*highest);
+  if (!low || !high)
+    return node.error() << "the edges (inputs 3 and 4) must be constant";
+  constexpr int64_t kMostColumns = 1 << 16;
+  if (*columns < 1 || *columns > kMostColumns || *length < 1 || *rate < 1)
+    return node.error() << "num_mel_bins " << *columns << ", dft_length " << *length << " and sample_rate "
+                        << *rate << " are not positive, or too many bins";
+  auto toMel = [](double hertz) { return 2595 * std::log1p(hertz / 700) / std::log(10); };
+  double step = (toMel(*high) - toMel(*low)) / static_cast<double>(*columns + 2);
+  SmallVector<double> centres;
+  for (int64_t i = 0; i < *columns + 2; ++i) {
+    double mel = static_cast<double>(i) * step + toMel(*low),
+           hertz = 700 * std::expm1(mel / 2595 * std::log(10));
+    centres.push_back(std::floor(static_cast<double>(*length + 1) * hertz / static_cast<double>(*rate)));
+  }
+  Formula f(node);
+  Type f64 = node.builder.getF64Type();
+  Dims shape = {Dim(*length / 2 + 1), Dim(*columns)};
+  auto along = [&](int64_t from) {
+    auto type = RankedTensorType::get({1, *columns}, f64);
+    Tensor list = node.constant(DenseElementsAttr::get(type, ArrayRef(centres).slice(from, *columns)));
+    return node.broadcastTo(list, shape, [&]() -> Tensor { llvm_unreachable("the sizes are known"); });
+  };
+  Tensor j = node.make<nn::IotaOp>(shape, f64, 0), left = along(0), centre = along(1), right = along(2);
+  Tensor zero = f.like(j, 0.0), one = f.like(j, 1.0);
+  auto inside = [&](const Tensor &from, P atLeast, const Tensor &to, P atMost) {
+    return f.binary<nn::AndOp>(f.compare(atLeast, j, from), f.compare(atMost, j, to));
+  };
+  auto slope = [&](const Tensor &rise, const Tensor &run) {
+    return f.div(rise, f.select(f.compare(P::eq, run, zero), one, run));
+  };
+  Tensor rising =
+      f.select(inside(left, P::ge, centre, P::le), slope(f.sub(j, left), f.sub(centre, left)), zero);
+  Tensor peak = f.select(f.compare(P::eq, j, centre), one, zero);
+  rising = f.select(f.compare(P::eq, centre, left), peak, rising);
+  Tensor falling = slope(f.sub(right, j), f.sub(right, centre));
+  return node.set(node.cast(f.select(inside(centre, P::ge, right, P::lt), falling, rising), *element));
+}
 
 struct Transform {
   int64_t length; ///< of the signal: what is missing counts as 0
@@ -136,6 +187,8 @@ LogicalResult buildDft(NodeContext &node) {
   if (*axis == x->rank() - 1)
     return node.error() << "cannot transform along the last axis, which holds real and imaginary parts";
   Transform t{0, node.intAttribute("inverse", 0) != 0, node.intAttribute("onesided", 0) != 0};
+  if (t.inverse && !t.onesided)
+    return node.error() << "the inverse of a whole transform is not supported, only that of a one-sided one";
   if (node.has(1)) {
     FailureOr<int64_t> length = node.integer(1, "dft_length");
     if (failed(length))
@@ -197,11 +250,9 @@ LogicalResult buildStft(NodeContext &node) {
 }
 
 constexpr OperatorRow rows[] = {
-    {"BlackmanWindow", 17, kNewestOpset, buildBlackman},
-    {"DFT", 17, kNewestOpset, buildDft},
-    {"HammingWindow", 17, kNewestOpset, buildHamming},
-    {"HannWindow", 17, kNewestOpset, buildHann},
-    {"STFT", 17, kNewestOpset, buildStft},
+    {"BlackmanWindow", 17, kNewestOpset, buildBlackman},         {"DFT", 17, kNewestOpset, buildDft},
+    {"HammingWindow", 17, kNewestOpset, buildHamming},           {"HannWindow", 17, kNewestOpset, buildHann},
+    {"MelWeightMatrix", 17, kNewestOpset, buildMelWeightMatrix}, {"STFT", 17, kNewestOpset, buildStft},
 };
 
 } // namespace

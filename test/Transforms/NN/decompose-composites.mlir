@@ -17,6 +17,10 @@
 // KEEP-NEXT:    nn.attention
 // KEEP-LABEL: @adam_0d
 // KEEP-NEXT:    nn.adam
+// There is no kernel for attention of f64.
+// KEEP-LABEL: @attention_f64
+// KEEP-NOT:     nn.attention
+// KEEP:         nn.matmul
 
 //--- does.mlir
 // CHECK-LABEL: @softmax
@@ -128,6 +132,14 @@ func.func @adam_0d(%p: tensor<f32>, %g: tensor<f32>, %m: tensor<f32>, %v: tensor
 func.func @sgd(%p: tensor<4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %s: tensor<f32>, %lr: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0, %1 = nn.sgd %p, %g momentum %b scale %s lr %lr {momentum = 9.0e-1, weight_decay = 0.0} : tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @attention_f64
+// CHECK-NOT:     nn.attention
+// CHECK:         return
+func.func @attention_f64(%q: tensor<1x5x4x8xf64>) -> tensor<1x5x4x8xf64> {
+  %0, %1 = nn.attention %q, %q, %q scale 0.5 : tensor<1x5x4x8xf64>, tensor<1x5x4x8xf64>, tensor<1x5x4x8xf64> -> tensor<1x5x4x8xf64>, tensor<1x4x5xf64>
+  return %0 : tensor<1x5x4x8xf64>
 }
 
 //--- refuses.mlir

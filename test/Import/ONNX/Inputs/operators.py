@@ -205,11 +205,15 @@ def signal(g):
     g.case("DFT long", g.op("DFT", real, g.const(9, np.int64), axis(1)))
     g.case("DFT short", g.op("DFT", real, g.const(3, np.int64), axis(1), onesided=1))
     g.case("DFT complex", g.op("DFT", both))
-    g.case("DFT inverse", g.op("DFT", both, inverse=1))
-    g.case("DFT back", g.op("DFT", g.op("DFT", real, "", axis(1)), "", axis(1), inverse=1))
+    g.case("DFT back", g.op("DFT", g.op("DFT", real, "", axis(1), onesided=1), g.const(5, np.int64), axis(1), onesided=1, inverse=1))
+    g.case("DFT back even", g.op("DFT", g.op("DFT", real, onesided=1), inverse=1, onesided=1))
     sound = g.const(np.sin(np.arange(24).reshape(2, 12, 1)), np.float32)
     g.case("STFT", g.op("STFT", sound, g.const(3, np.int64), g.const(np.hanning(5), np.float32)))
     g.case("STFT both", g.op("STFT", sound, g.const(2, np.int64), g.const(np.hanning(4), np.float32), g.const(4, np.int64), onesided=0))
+    g.case("MelWeightMatrix", g.op("MelWeightMatrix", g.const(8, np.int64), g.const(16, np.int64), g.const(8192, np.int64),
+                                   g.const(10, np.float32), g.const(4000, np.float32)))
+    g.case("MelWeightMatrix fine", g.op("MelWeightMatrix", g.const(20, np.int32), g.const(64, np.int32), g.const(16000, np.int32),
+                                        g.const(0, np.float32), g.const(8000, np.float32), output_datatype=TensorProto.DOUBLE))
     g.case("STFT no window", g.op("STFT", sound, g.const(4, np.int64), "", g.const(4, np.int64)))
 
 
