@@ -30,6 +30,11 @@ if os.path.isdir(golden):
 if config.compiler_enabled == "ON":
     config.available_features.add("compiler")
 
+# The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
+if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import")):
+    config.available_features.add("fuzzer")
+config.environment["ZERO_FUZZ_SECONDS"] = os.environ.get("ZERO_FUZZ_SECONDS", "120")
+
 # Tests that make their models need the onnx package (and numpy, which it needs).
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")

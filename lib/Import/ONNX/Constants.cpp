@@ -93,6 +93,9 @@ LogicalResult buildRange(NodeContext &node) {
   if (length && length->isStatic()) {
     index = node.make<nn::IotaOp>({*length}, element, 0);
   } else if (isInteger && step && step->is(1)) {
+    if (failed(node.checkIndependent(*limit, "the limit (input 1)")) ||
+        failed(node.checkIndependent(*start, "the start (input 0)")))
+      return failure();
     Tensor count = length && first->is(0) ? *limit : node.binary<nn::SubOp>(*limit, *start);
     Tensor shape = node.reshape(node.cast(count, node.builder.getI64Type()), {Dim(1)});
     Tensor ones = node.make<nn::BroadcastToOp>({length.value_or(node.freshDim())}, element,

@@ -31,6 +31,8 @@ FailureOr<bool> flag(NodeContext &node, const Tensor &tensor, const Twine &what)
     node.error() << what << " is " << tensor.type() << ", not a boolean";
     return failure();
   }
+  if (tensor.contents && tensor.contents->size() == 1 && tensor.contents->front().isStatic())
+    return !tensor.contents->front().is(0);
   const reference::HostTensor *elements = node.known(tensor);
   if (!elements) {
     node.error() << what << " is not constant: it depends on " << node.dependence(tensor);

@@ -44,6 +44,9 @@ std::optional<Dim> Dim::multiply(const Dim &a, const Dim &b) {
     return std::nullopt;
   if (result.coefficient == 0)
     return result;
+  constexpr size_t kMaxSymbols = 8; // squares of squares of symbols are nobody's sizes
+  if (a.symbols.size() + b.symbols.size() > kMaxSymbols)
+    return std::nullopt;
   result.symbols = a.symbols;
   result.symbols.append(b.symbols);
   llvm::sort(result.symbols);
@@ -61,16 +64,6 @@ std::optional<Dim> Dim::divide(const Dim &a, const Dim &b) {
   std::set_difference(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(),
                       std::back_inserter(result.symbols));
   return result;
-}
-
-std::optional<Dim> Dim::equal(const Dim &a, const Dim &b) {
-  if (a == b)
-    return Dim(1);
-  bool signsDiffer = (a.coefficient < 0) != (b.coefficient < 0);
-  bool negativeIsStatic = a.coefficient < 0 ? a.isStatic() : b.isStatic();
-  if ((a.isStatic() && b.isStatic()) || (signsDiffer && negativeIsStatic))
-    return Dim(0);
-  return std::nullopt;
 }
 
 std::optional<Dim> Dim::product(llvm::ArrayRef<Dim> dims) {

@@ -17,6 +17,8 @@ public:
   static Dim symbol(unsigned id);
 
   bool isStatic() const { return symbols.empty(); }
+  /// True of sizes and their positive multiples; a product of symbols is no less than 0.
+  bool isNonNegative() const { return coefficient >= 0; }
   bool is(int64_t number) const { return isStatic() && coefficient == number; }
   /// The number; only for a static dim.
   int64_t value() const { return coefficient; }
@@ -31,8 +33,6 @@ public:
   static std::optional<Dim> multiply(const Dim &a, const Dim &b);
   /// Exact quotients only.
   static std::optional<Dim> divide(const Dim &a, const Dim &b);
-  /// 1 or 0 where it is known whether they are equal; symbols are sizes, so not negative.
-  static std::optional<Dim> equal(const Dim &a, const Dim &b);
   static std::optional<Dim> product(llvm::ArrayRef<Dim> dims);
 
 private:

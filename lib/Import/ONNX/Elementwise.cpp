@@ -64,9 +64,9 @@ template <typename OpTy, DimFunction function = nullptr> LogicalResult buildBina
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   if (failed(tensors))
     return failure();
+  FailureOr<Tensor> x = node.input(0), y = node.input(1);
   Tensor result = node.binary<OpTy>((*tensors)[0], (*tensors)[1]);
-  result.contents =
-      combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, function);
+  result.contents = combine(*x, *y, result, function);
   return node.set(std::move(result));
 }
 
@@ -102,14 +102,42 @@ LogicalResult buildBitShift(NodeContext &node) {
                                       : node.binary<nn::ShiftRightOp>(x, y));
 }
 
+/// Whether a predicate holds of two elements, where that is known for every batch: exporters ask whether a
+/// size is -1.
+template <nn::ComparePredicate predicate> std::optional<Dim> holds(const Dim &a, const Dim &b) {
+  int64_t x = 0, y = 0; // stand for the elements, in their order
+  if (a.isStatic() && b.isStatic())
+    x = a.value(), y = b.value();
+  else if (a.isNonNegative() && b.isStatic() && b.value() < 0)
+    x = 1;
+  else if (b.isNonNegative() && a.isStatic() && a.value() < 0)
+    y = 1;
+  else if (a != b)
+    return std::nullopt;
+  switch (predicate) {
+  case nn::ComparePredicate::eq:
+    return Dim(x == y);
+  case nn::ComparePredicate::ne:
+    return Dim(x != y);
+  case nn::ComparePredicate::lt:
+    return Dim(x < y);
+  case nn::ComparePredicate::le:
+    return Dim(x <= y);
+  case nn::ComparePredicate::gt:
+    return Dim(x > y);
+  case nn::ComparePredicate::ge:
+    return Dim(x >= y);
+  }
+  return std::nullopt;
+}
+
 template <nn::ComparePredicate predicate> LogicalResult buildCompare(NodeContext &node) {
-  FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
-  if (failed(tensors))
+  FailureOr<Tensor> x = node.input(0), y = node.input(1);
+  FailureOr<SmallVector<Tensor>> tensors = failure();
+  if (failed(x) || failed(y) || failed(tensors = broadcastInputs(node, 2)))
     return failure();
   Tensor result = Formula(node).compare(predicate, (*tensors)[0], (*tensors)[1]);
-  if (predicate == nn::ComparePredicate::eq)
-    result.contents =
-        combine(node.inputs[0]->tensors.front(), node.inputs[1]->tensors.front(), result, Dim::equal);
+  result.contents = combine(*x, *y, result, holds<predicate>);
   return node.set(std::move(result));
 }
 

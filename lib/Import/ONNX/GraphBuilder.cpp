@@ -20,6 +20,17 @@ RankedTensorType GraphBuilder::tensorType(ArrayRef<Dim> shape, Type element) con
   return RankedTensorType::get(sizes, element);
 }
 
+void GraphBuilder::noteSize(RankedTensorType type) {
+  // A size of 0 hides no other: their product is what loops and offsets are computed from.
+  int64_t elements = 1;
+  bool fits = type.getRank() <= kMaxRank;
+  for (int64_t size : type.getShape())
+    fits = fits && !llvm::MulOverflow(elements, ShapedType::isDynamic(size) || size == 0 ? 1 : size, elements) &&
+           elements <= kMaxElements;
+  if (!fits && !excess)
+    excess = type;
+}
+
 Tensor GraphBuilder::constant(DenseElementsAttr value) {
   auto type = cast<RankedTensorType>(value.getType());
   Tensor result;
@@ -27,7 +38,10 @@ Tensor GraphBuilder::constant(DenseElementsAttr value) {
   for (int64_t size : type.getShape())
     result.shape.push_back(Dim(size));
   auto integer = dyn_cast<IntegerType>(type.getElementType());
-  if (integer && integer.isSignless() && integer.getWidth() > 1 && type.getRank() <= 1)
+  constexpr int64_t kListed = 1024;
+  noteSize(type);
+  if (integer && integer.isSignless() && integer.getWidth() > 1 && type.getRank() <= 1 && !excess &&
+      type.getNumElements() <= kListed)
     result.contents.emplace(
         llvm::map_range(value.getValues<APInt>(), [](APInt n) { return Dim(n.getSExtValue()); }));
   return result;

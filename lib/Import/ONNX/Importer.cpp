@@ -2,6 +2,8 @@
 #include "BoundInputs.h"
 #include "Graph.h"
 #include "LocalFunctions.h"
+#include "OperatorTable.h"
+#include "Schemas.h"
 #include "Subgraphs.h"
 
 #include "mlir/IR/Verifier.h"
@@ -24,10 +26,10 @@ Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<i
       location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
       evaluator([this](BlockArgument argument) { return constantArgument(argument); }),
       boundDims(std::move(dims)) {
-  for (const auto &dim : options.dims)
-    boundDims[dim.getKey()] = dim.getValue();
   for (const auto &dim : boundDims)
     knownDims.insert(dim.getKey());
+  for (const auto &dim : options.dims)
+    boundDims[dim.getKey()] = dim.getValue();
   node.opset = model.opset();
   node.importer = this;
   node.location = location;
@@ -127,6 +129,12 @@ Importer::Needed Importer::findNeeded(const onnx::GraphProto &graph, ArrayRef<st
   return needed;
 }
 
+/// The operator's name as messages spell it.
+static std::string spellOperator(const onnx::NodeProto &proto) {
+  bool isDefault = proto.domain().empty() || proto.domain() == "ai.onnx";
+  return (isDefault ? "" : proto.domain() + ".") + proto.op_type();
+}
+
 /// Why the node's operator cannot be imported, in the words of a message: "(opset 3) is supported from .."; none if it can.
 std::optional<std::string> Importer::whyUnsupported(const onnx::NodeProto &proto) const {
   StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
@@ -135,18 +143,14 @@ std::optional<std::string> Importer::whyUnsupported(const onnx::NodeProto &proto
     if (!domain.empty() && opset.domain() == proto.domain())
       version = opset.version();
   const OperatorRow *row = findOperator(domain, proto.op_type());
-  if (row && version >= row->first && version <= row->last)
+  int64_t first = row ? std::max(row->first, domain.empty() ? kOldestOpset : 1) : 0;
+  if (row && version >= first && version <= row->last)
     return std::nullopt;
   std::string text = "(opset " + std::to_string(version) + ") is ";
   if (row)
-    return text + "supported from opset " + std::to_string(row->first) + " to " + std::to_string(row->last);
-  return text + "not supported";
-}
-
-/// The operator's name as messages spell it.
-static std::string spellOperator(const onnx::NodeProto &proto) {
-  bool isDefault = proto.domain().empty() || proto.domain() == "ai.onnx";
-  return (isDefault ? "" : proto.domain() + ".") + proto.op_type();
+    return text + "supported from opset " + std::to_string(first) + " to " + std::to_string(row->last);
+  const char *reason = reasonAgainst(spellOperator(proto));
+  return text + "not supported" + (reason ? std::string(" (") + reason + ")" : "");
 }
 
 /// Refuses every operator that is not supported, all at once.
@@ -209,12 +213,16 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
     return failure();
   Tensor tensor;
   for (auto [index, dim] : llvm::enumerate(input.type().tensor_type().shape().dim())) {
-    bool isNamed = dim.has_dim_param() && !dim.dim_param().empty();
+    // What some exporters write where nothing is known.
+    bool isNamed =
+        dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?" && dim.dim_param() != "-1";
+    bool isBatchSize = dim.has_dim_value() && index == 0 && (dim.dim_value() == -1 || (dim.dim_value() == 0 && hasLoss()));
+    bool isUnknown = dim.has_dim_value() && (isBatchSize || dim.dim_value() == -1);
     if (isNamed)
       knownDims.insert(dim.dim_param());
     auto bound = isNamed ? boundDims.find(dim.dim_param()) : boundDims.end();
-    if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0 || (index == 0 && dim.dim_value() == 0 && hasLoss()))
+    if (dim.has_dim_value() && !isUnknown) {
+      if (dim.dim_value() < 0)
         return emitError(node.location)
                << "dimension " << index << " of input '" << input.name() << "' is " << dim.dim_value();
       tensor.shape.push_back(Dim(dim.dim_value()));
@@ -226,9 +234,17 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
     } else if (index == 0) {
       tensor.shape.push_back(batch);
     } else if (isNamed) {
-      return emitError(node.location)
-             << "dimension " << index << " of input '" << input.name() << "' is the unbound symbol '"
-             << dim.dim_param() << "'; give it a size with --dim " << dim.dim_param() << "=VALUE";
+      InFlightDiagnostic diagnostic = emitError(node.location);
+      diagnostic << "dimension " << index << " of input '" << input.name() << "' is the unbound symbol '"
+                 << dim.dim_param() << "'; give it a size with --dim " << dim.dim_param() << "=VALUE";
+      for (const onnx::ValueInfoProto &other : model.graph().input())
+        if (const auto &shape = other.type().tensor_type().shape();
+            shape.dim_size() && shape.dim(0).dim_param() == dim.dim_param()) {
+          diagnostic << " (it is also the first dimension of input '" << other.name()
+                     << "': a batch is the first dimension of every input)";
+          break;
+        }
+      return diagnostic;
     } else {
       return emitError(node.location)
              << "dimension " << index << " of input '" << input.name() << "' has neither a size nor a name";
@@ -237,6 +253,11 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
   if (tensor.shape.empty() && hasLoss())
     return emitError(node.location) << "input '" << input.name()
                                     << "' is a scalar: it has no first dimension to be the batch";
+  int64_t elements = 1;
+  for (const Dim &dim : tensor.shape)
+    if (llvm::MulOverflow(elements, dim.isStatic() && !dim.is(0) ? dim.value() : 1, elements) ||
+        elements > GraphBuilder::kMaxElements || tensor.rank() > GraphBuilder::kMaxRank)
+      return emitError(node.location) << "input '" << input.name() << "' has impossible dimensions";
   nn::RoleKind role = input.name() == options.labels ? nn::RoleKind::Label : nn::RoleKind::Input;
   tensor.value = addArgument(node.tensorType(tensor.shape, *element), role, input.name());
   return tensor;
@@ -296,7 +317,7 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
   if (failed(element))
     return failure();
   std::optional<int64_t> count = elementCount(tensor);
-  if (!count)
+  if (!count || *count > GraphBuilder::kMaxElements || tensor.dims_size() > GraphBuilder::kMaxRank)
     return emitError(node.location) << "tensor '" << name << "' has impossible dimensions";
   auto entry = std::make_unique<Stored>();
   entry->tensor = &tensor;
@@ -359,8 +380,10 @@ const reference::HostTensor *NodeContext::known(const Tensor &tensor) {
   return importer->constants().elements(tensor.value);
 }
 
+Value NodeContext::obstacle(const Tensor &tensor) { return importer->constants().obstacle(tensor.value); }
+
 std::string NodeContext::dependence(const Tensor &tensor) {
-  Value obstacle = importer->constants().obstacle(tensor.value);
+  Value obstacle = this->obstacle(tensor);
   if (!obstacle)
     return "a value that is too large to be computed while importing";
   std::string name;
@@ -387,6 +410,7 @@ std::optional<reference::HostTensor> Importer::constantArgument(BlockArgument ar
 LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &needed) {
   node.node = &proto;
   node.opset = model.opset(proto);
+  node.forgetExcess();
   node.location = NameLoc::get(StringAttr::get(context, node.name()));
   constexpr int64_t kMaxNodes = 1 << 18;
   if (++importedNodes > kMaxNodes)
@@ -404,9 +428,14 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &n
     node.inputs.push_back(binding);
   }
   node.results.assign(proto.output_size(), Binding());
+  if (failed(checkSchema(node)))
+    return failure();
   StringRef domain = proto.domain() == "ai.onnx" ? "" : StringRef(proto.domain());
   if (failed(findOperator(domain, proto.op_type())->build(node)))
     return failure();
+  if (mlir::Type excess = node.excessiveType())
+    return node.error() << "makes a tensor of type " << excess << "; at most " << GraphBuilder::kMaxElements
+                        << " elements and " << GraphBuilder::kMaxRank << " dimensions are supported";
   for (auto [name, result] : llvm::zip_equal(proto.output(), node.results)) {
     if (name.empty())
       continue;
@@ -562,5 +591,11 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   if (failed(bindInputs(*model, options, dims, location)) || failed(inlineFunctions(*model, location)))
     return nullptr;
   hoistInitializers(*model);
+  for (const onnx::TrainingInfoProto &training : model->proto().training_info()) {
+    StringRef name = training.algorithm().name();
+    emitWarning(location) << "the model's training information '"
+                          << (name.empty() ? StringRef(training.initialization().name()) : name)
+                          << "' is ignored: the loss is --loss, the optimizer is the configuration's";
+  }
   return Importer(*model, options, std::move(dims), context).run();
 }

@@ -46,9 +46,17 @@ public:
   Dim freshDim() { return Dim::symbol(nextSymbol++); }
 
   template <typename OpTy, typename... Args> Tensor make(Dims shape, mlir::Type element, Args &&...args) {
+    noteSize(tensorType(shape, element));
     auto op = OpTy::create(builder, location, tensorType(shape, element), std::forward<Args>(args)...);
     return Tensor{op->getResult(0), std::move(shape), std::nullopt};
   }
+  /// Larger tensors are not made: no sum of sizes in bytes overflows.
+  static constexpr int64_t kMaxElements = int64_t(1) << 48;
+  static constexpr int64_t kMaxRank = 64;
+  /// The first type that is larger, or null.
+  mlir::Type excessiveType() const { return excess; }
+  void forgetExcess() { excess = nullptr; }
+
   template <typename OpTy> Tensor unary(const Tensor &x) {
     return make<OpTy>(x.shape, x.elementType(), x.value);
   }
@@ -87,7 +95,9 @@ public:
   static std::optional<double> scalarConstant(const Tensor &x);
 
 private:
+  void noteSize(mlir::RankedTensorType type);
   unsigned nextSymbol = 0;
+  mlir::Type excess;
 };
 
 class Importer;
@@ -123,6 +133,10 @@ public:
   /// The elements of a small tensor that depends on constants alone; null for others. Valid until the next
   /// call.
   const reference::HostTensor *known(const Tensor &tensor);
+  /// A diagnostic if a size, which the batch may be part of, depends on data.
+  mlir::LogicalResult checkIndependent(const Tensor &size, llvm::StringRef what);
+  /// The argument that keeps a tensor from being known, or null.
+  mlir::Value obstacle(const Tensor &tensor);
   /// What a tensor that is not known depends on, for a diagnostic.
   std::string dependence(const Tensor &tensor);
   /// The value of a constant of one element or a splat, also of one that has to be computed.
@@ -175,6 +189,8 @@ struct OperatorRow {
   int64_t first, last;
   mlir::LogicalResult (*build)(NodeContext &node);
 };
+/// Older operator sets are refused: they broadcast otherwise.
+inline constexpr int64_t kOldestOpset = 7;
 /// The newest operator set whose changes were looked through. In 27 Range got a stash_type; in 28 BitShift shifts signed integers,
 /// Mod with fmod 0 takes floats and SpaceToDepth has a mode; everything else got more element types only.
 inline constexpr int64_t kNewestOpset = 28;

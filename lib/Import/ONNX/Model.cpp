@@ -1,5 +1,6 @@
 //===- Model.cpp - Reads a .onnx file, its tensors' bytes and external files ---===//
 #include "Model.h"
+#include "ParseCost.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,6 +20,9 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
     emitError(location) << "cannot read '" << path << "': " << text;
     return nullptr;
   };
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status))
+    return fail("it is not a file");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(buffer.getError().message());
@@ -29,6 +33,11 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
     return fail("it has " + Twine(bytes.size()) + " bytes and a model file holds at most " +
                 Twine(std::numeric_limits<int>::max()) + "; save the weights as external data");
+  // What the parsed model may take: 3 times the file, and what small files need.
+  uint64_t cost = parseCost(bytes), most = 3 * bytes.size() + (uint64_t(48) << 20);
+  if (cost > most)
+    return fail("it has " + Twine(bytes.size()) + " bytes and its messages would take " + Twine(cost) +
+                "; at most " + Twine(most) + " are read");
   model->model = std::make_unique<onnx::ModelProto>();
   if (!model->model->ParseFromArray(bytes.data(), bytes.size()) || !model->model->has_graph() ||
       !locateTensors(bytes, *model->model, model->ranges))

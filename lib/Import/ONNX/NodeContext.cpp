@@ -93,10 +93,23 @@ FailureOr<Tensor> NodeContext::shapeInput(unsigned index) {
   FailureOr<Tensor> shape = input(index);
   if (failed(shape))
     return failure();
-  if (shape->rank() == 1 && shape->shape[0].isStatic() && shape->elementType().isSignlessInteger(64))
-    return shape;
+  if (shape->rank() == 1 && shape->shape[0].isStatic() && shape->elementType().isSignlessInteger(64)) {
+    if (failed(checkIndependent(*shape, "the shape (input " + std::to_string(index) + ")")))
+      return failure();
+    if (shape->shape[0].value() <= kMaxRank)
+      return shape;
+    error() << "has a shape of " << shape->shape[0].value() << " dimensions; at most " << kMaxRank
+            << " are supported";
+    return failure();
+  }
   error() << "needs a shape, a list of int64 of known length, not " << shape->type();
   return failure();
+}
+
+LogicalResult NodeContext::checkIndependent(const Tensor &size, StringRef what) {
+  if (size.contents || known(size) || !isa_and_nonnull<BlockArgument>(obstacle(size)))
+    return success();
+  return error() << what << " depends on data: on " << dependence(size);
 }
 
 FailureOr<Tensor> NodeContext::sizesInput(unsigned index) {

@@ -18,8 +18,6 @@ static const OperatorRow *findOnnxruntimeOperator(llvm::StringRef name) {
 const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm::StringRef name) {
   if (domain == "com.microsoft")
     return findOnnxruntimeOperator(name);
-  if (!domain.empty())
-    return nullptr;
   static const llvm::StringMap<const OperatorRow *> table = [] {
     llvm::StringMap<const OperatorRow *> rows;
     for (llvm::ArrayRef<OperatorRow> family : {
@@ -43,11 +41,13 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
              rotaryOperators(),
              optionalOperators(),
              controlFlowOperators(),
+             dataDependentOperators(),
+             trainingOperators(),
          })
       for (const OperatorRow &row : family)
         rows[row.name] = &row;
     return rows;
   }();
-  auto found = table.find(name);
+  auto found = table.find(domain.empty() ? name.str() : (domain + "." + name).str());
   return found == table.end() ? nullptr : found->second;
 }

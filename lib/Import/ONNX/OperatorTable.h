@@ -27,6 +27,11 @@ llvm::ArrayRef<OperatorRow> attentionOperators();
 llvm::ArrayRef<OperatorRow> rotaryOperators();
 llvm::ArrayRef<OperatorRow> optionalOperators();
 llvm::ArrayRef<OperatorRow> controlFlowOperators();
+llvm::ArrayRef<OperatorRow> dataDependentOperators();
+llvm::ArrayRef<OperatorRow> trainingOperators();
+
+/// Why an operator without a row cannot be supported, in the words of a message; null: nobody wrote it yet.
+const char *reasonAgainst(llvm::StringRef fullName);
 
 } // namespace zero::onnx_import
 

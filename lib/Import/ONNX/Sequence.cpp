@@ -51,6 +51,10 @@ LogicalResult buildSplitToSequence(NodeContext &node) {
   }
   if (each < 1)
     return node.error() << "splits into parts of size " << each;
+  constexpr int64_t kMaxParts = 4096;
+  int64_t count = sizes.empty() ? extent.value() / each : 0;
+  if (count > kMaxParts)
+    return node.error() << "splits into " << count << " tensors; at most " << kMaxParts << " are supported";
   for (int64_t rest = sizes.empty() ? extent.value() : 0; rest > 0; rest -= each)
     sizes.push_back(std::min(each, rest));
   FailureOr<SmallVector<Tensor, 1>> parts = splitTensor(node, *x, *axis, sizes);

@@ -9,9 +9,10 @@ using namespace zero::onnx_import;
 FailureOr<SmallVector<Tensor, 1>> zero::onnx_import::splitTensor(NodeContext &node, const Tensor &x,
                                                                  int64_t axis, ArrayRef<int64_t> sizes) {
   int64_t total = 0;
+  bool valid = true;
   for (int64_t size : sizes)
-    total += size;
-  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }) || !x.shape[axis].is(total)) {
+    valid = valid && size >= 0 && !llvm::AddOverflow(total, size, total);
+  if (!valid || !x.shape[axis].is(total)) {
     node.error() << "parts of " << total << " elements together do not make up dimension " << axis << " of "
                  << x.type();
     return failure();
@@ -315,8 +316,9 @@ LogicalResult buildSlice(NodeContext &node) {
     if (s < 0 && start.value() < -n)
       first = -1;
     int64_t last = s > 0 ? clamp(end.value(), 0, n) : (end.value() < -n ? -1 : clamp(end.value(), -1, n - 1));
-    int64_t size = s > 0 ? (last - first + s - 1) / s : (first - last + (-s) - 1) / -s;
-    shape[*axis] = Dim(std::max<int64_t>(0, size));
+    int64_t span = s > 0 ? last - first : first - last; // no sum with s, which may be the largest integer
+    int64_t size = span > 0 ? (span - 1) / (s > 0 ? s : -s) + 1 : 0;
+    shape[*axis] = Dim(size);
     from[*axis] = size > 0 ? first : 0;
     by[*axis] = s;
   }
@@ -407,7 +409,10 @@ LogicalResult buildPad(NodeContext &node) {
     high[axis] = (**pads)[index + axes.size()];
     if (low[axis] < 0 || high[axis] < 0)
       return node.error() << "negative pads are not supported";
-    std::optional<Dim> sum = Dim::add(shape[axis], Dim(low[axis] + high[axis]));
+    int64_t both = 0;
+    if (llvm::AddOverflow(low[axis], high[axis], both))
+      return node.error() << "pads dimension " << axis << " by " << low[axis] << " and " << high[axis];
+    std::optional<Dim> sum = Dim::add(shape[axis], Dim(both));
     if (!sum)
       return node.error() << "pads dimension " << axis << ", whose size is not known";
     shape[axis] = *sum;

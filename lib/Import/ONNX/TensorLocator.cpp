@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "TensorLocator.h"
+#include "WireReader.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -13,70 +14,6 @@ using llvm::StringRef;
 using namespace zero::onnx_import;
 
 namespace {
-
-struct Field {
-  uint32_t number = 0;
-  StringRef payload; // of a length-delimited field; empty for others
-};
-
-/// Walks the fields of one message.
-class WireReader {
-public:
-  explicit WireReader(StringRef message) : rest(message) {}
-
-  /// False at the end, and at malformed bytes (then `ok()` is false).
-  bool next(Field &field) {
-    if (rest.empty() || !valid)
-      return false;
-    uint64_t tag = varint();
-    field = {static_cast<uint32_t>(tag >> 3), StringRef()};
-    switch (tag & 7) {
-    case 0:
-      varint();
-      break;
-    case 1:
-      take(8);
-      break;
-    case 2:
-      field.payload = take(varint());
-      break;
-    case 5:
-      take(4);
-      break;
-    default:
-      valid = false; // groups are not part of ONNX
-    }
-    return valid;
-  }
-  bool ok() const { return valid; }
-
-private:
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (rest.empty())
-        break;
-      uint8_t byte = rest.front();
-      rest = rest.drop_front();
-      value |= uint64_t(byte & 0x7f) << shift;
-      if (!(byte & 0x80))
-        return value;
-    }
-    valid = false;
-    return 0;
-  }
-  StringRef take(uint64_t count) {
-    if (count > rest.size()) {
-      valid = false;
-      return StringRef();
-    }
-    StringRef taken = rest.take_front(count);
-    rest = rest.drop_front(count);
-    return taken;
-  }
-  StringRef rest;
-  bool valid = true;
-};
 
 class Locator {
 public:

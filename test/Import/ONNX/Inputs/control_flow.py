@@ -145,4 +145,5 @@ def main():
     print("%d agree, %d are refused" % (len(AGREE), len(REFUSE)))
 
 
-main()
+if __name__ == "__main__":
+    main()

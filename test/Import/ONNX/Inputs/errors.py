@@ -38,8 +38,8 @@ CASES = [
     ("needs at least vectors, not 'tensor<?x5x4xf32>' and 'tensor<f32>'", lambda g: g.op("MatMul", "x", g.const(1, np.float32))),
     ("batch dimensions of 'tensor<2x3x4xf32>' and 'tensor<5x4x2xf32>' do not fit",
      lambda g: g.op("MatMul", flat(g, 2, 3, 4), flat(g, 5, 4, 2))),
-    ("has no input", lambda g: g.op("Max")),
-    ("has no input", lambda g: g.op("Concat", axis=0)),
+    ("has 0 inputs; the operator has at least 1", lambda g: g.op("Max")),
+    ("has 0 inputs; the operator has at least 1", lambda g: g.op("Concat", axis=0)),
     ("inputs have different element types: 'tensor<?x5x4xf32>' and 'tensor<?x6xi64>'", lambda g: g.op("Add", "x", "i")),
     ("inputs have different element types: 'tensor<?x5x4xf32>' and 'tensor<?x6xi64>'",
      lambda g: g.op("Where", g.op("Less", "x", "x"), "x", "i")),
@@ -47,7 +47,7 @@ CASES = [
     ("needs integers or booleans, not 'tensor<?x5x4xf32>'", lambda g: g.op("And", "x", "x")),
     ("needs fmod=1 for 'tensor<?x5x4xf32>'", lambda g: g.op("Mod", "x", "x")),
     ("input 0 is missing", lambda g: g.op("Identity", "")),
-    ("input 0 is missing", lambda g: g.op("Relu")),
+    ("has 0 inputs; the operator has at least 1", lambda g: g.op("Relu")),
     ("approximate='sine' is not supported", lambda g: g.op("Gelu", "x", approximate="sine")),
     ("needs integer indices, not 'tensor<?x5x4xf32>'", lambda g: g.op("Gather", "x", "x")),
     ("has indices that may be negative into a dimension whose size is not known",
@@ -75,7 +75,7 @@ CASES = [
                                                    g.const(0, np.int64))),
     ("position 3 is outside a sequence of 2 tensors", lambda g: g.op("SequenceAt", g.op("SequenceConstruct", "x", "x"),
                                                                     g.const(3, np.int64))),
-    ("joins an empty sequence", lambda g: g.op("ConcatFromSequence", g.op("SequenceConstruct"), axis=0)),
+    ("joins an empty sequence", lambda g: g.op("ConcatFromSequence", g.op("SequenceEmpty"), axis=0)),
     ("parts of 3 elements together do not make up dimension 1 of 'tensor<?x5x4xf32>'",
      lambda g: g.op("Split", "x", g.ints(1, 2), axis=1, outputs=2)[0]),
     ("joins 'tensor<?x5x4xf32>' and 'tensor<2x3x4xf32>' along dimension 0",
@@ -87,7 +87,7 @@ CASES = [
     ("axis 4 is outside a tensor of rank 3", lambda g: g.op("Flatten", "x", axis=4)),
     ("without axes cannot tell whether dimension 0 of 'tensor<?x5x4xf32>' is 1", lambda g: g.op("Squeeze", "x")),
     ("squeezes dimension 1 of 'tensor<?x5x4xf32>', which is not 1", lambda g: g.op("Squeeze", "x", g.ints(1))),
-    ("needs axes", lambda g: g.op("Unsqueeze", "x")),
+    ("has 1 inputs; the operator has at least 2", lambda g: g.op("Unsqueeze", "x")),
     ("permutes 2 dimensions of 'tensor<?x5x4xf32>'", lambda g: g.op("Transpose", "x", perm=[1, 0])),
     ("splits dimension 0, whose size is not known", lambda g: g.op("Split", "x", axis=0, num_outputs=2, outputs=2)[0]),
     ("has 2 outputs and num_outputs 3", lambda g: g.op("Split", "x", axis=1, num_outputs=3, outputs=2)[0]),
@@ -107,8 +107,32 @@ CASES = [
     ("negative pads are not supported", lambda g: g.op("Pad", "x", g.ints(0, 0, 0, 0, -1, 1))),
     ("pads dimension 0, whose size is not known", lambda g: g.op("Pad", "x", g.ints(1, 0, 0, 0, 0, 0))),
     ("needs matrices of known size, not 'tensor<?x6xi64>'", lambda g: g.op("Trilu", "i")),
-    ("output 'mask' is not supported", lambda g: g.raw("Relu", ["x"], ["kept", "mask"])),
-    ("defines 'x' again", lambda g: g.raw("Relu", ["x"], ["x", "mask"])),
+    # What every operator's version says of its nodes.
+    ("has 2 outputs; the operator has at most 1", lambda g: g.raw("Relu", ["x"], ["a", "b"])),
+    ("has 3 inputs; the operator has at most 2", lambda g: g.op("Add", "x", "x", "x")),
+    ("has an attribute 'axes', which the operator does not have", lambda g: g.op("Softmax", "x", axes=[1])),
+    ("has an attribute 'axes', which the operator does not have", lambda g: g.op("Unsqueeze", "x", g.ints(0), axes=[1])),
+    ("attribute 'axis' has type FLOAT, not INT", lambda g: g.op("Softmax", "x", axis=1.0)),
+    ("attribute 'perm' has type STRING, not INTS", lambda g: g.op("Transpose", "x", perm="abc")),
+    ("attribute 'alpha' is not a number", lambda g: g.op("LeakyRelu", "x", alpha=float("nan"))),
+    ("has no attribute 'to', which the operator needs", lambda g: g.op("Cast", "x")),
+    ("has the attribute 'axis' twice", lambda g: g.twice(g.op("Softmax", "x", axis=1))),
+    ("attribute 'axis' refers to the attribute 'a' of a function, and the node is in none",
+     lambda g: g.refer(g.op("Softmax", "x", axis=1))),
+    # Sizes that nobody has.
+    ("makes a tensor of type 'tensor<1099511627776x1099511627776xf32>'; at most 281474976710656 elements and 64 dimensions are supported",
+     lambda g: g.op("Expand", g.const(1, np.float32), g.ints(2**40, 2**40))),
+    ("has a shape of 65 dimensions; at most 64 are supported", lambda g: g.op("Reshape", "x", g.ints(*[1] * 65))),
+    ("splits into 1000000 tensors; at most 4096 are supported", lambda g: g.op(
+        "SequenceAt", g.op("SplitToSequence", g.op("Expand", g.const(1, np.float32), g.ints(10**6))), g.const(0, np.int64))),
+    # Shapes that depend on data.
+    ("the shape (input 1) depends on data: on 'i'", lambda g: g.op("Reshape", "x", g.op("Squeeze", g.op("Slice", "i", g.ints(0), g.ints(2), g.ints(1)), g.ints(0)))),
+    ("gives a result whose shape depends on data: on 'x'", lambda g: g.op("NonZero", "x")),
+    ("gives a result whose shape depends on data: on 'i'", lambda g: g.op(
+        "Compress", "x", g.op("Cast", g.op("ReduceSum", "i", g.ints(0), keepdims=0), to=TensorProto.BOOL), axis=1)),
+    ("needs a list of booleans, not 'tensor<?x6xi64>'", lambda g: g.op("Compress", "x", "i")),
+    ("index 6 is outside dimension 1 of 'tensor<?x5x4xf32>'", lambda g: g.op("Compress", "x", g.const([False] * 6 + [True]), axis=1)),
+    ("defines 'x' again", lambda g: g.raw("Relu", ["x"], ["x"])),
 ]
 
 
@@ -116,6 +140,14 @@ class OpenGraph(Graph):
     def raw(self, op_type, inputs, outputs):
         self.nodes.append(helper.make_node(op_type, inputs, outputs, name="wrong"))
         return outputs[-1]
+
+    def twice(self, output):
+        self.nodes[-1].attribute.append(self.nodes[-1].attribute[0])
+        return output
+
+    def refer(self, output):
+        self.nodes[-1].attribute[0].ref_attr_name = "a"
+        return output
 
 
 def main():

@@ -122,7 +122,7 @@ REFUSE = {
              "attribute 'axis' has type FLOAT and node 'f_0/Softmax' needs INT"),
     "unsupported": (called("y = my.F(x) " + LOSS, function("F (a) => (b) { b = Det(a) }")),
                     "operator 'Det' (opset 20) is not supported, used by 1 node: 'f_0/Det'"),
-    "no_version": (without_domain(), "operator 'Neg' (opset 0) is supported from opset 6"),
+    "no_version": (without_domain(), "operator 'Neg' (opset 0) is supported from opset 7"),
     "twice": (twice(), "the model has two functions 'my.F'"),
 }
 
@@ -134,4 +134,5 @@ def main():
     print("%d agree, %d are refused" % (len(AGREE), len(REFUSE)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -38,7 +38,7 @@ CASES = [
      lambda g: g.op("ConvTranspose", "x", flat(g, 5, 3, 2), pads=[6, 0], output_padding=[3])),
     ("has no elements in spatial dimension 0 of 'tensor<2x5x0xf32>'",
      lambda g: g.op("ConvTranspose", flat(g, 2, 5, 0), flat(g, 5, 3, 2))),
-    ("needs kernel_shape", lambda g: g.op("MaxPool", "x")),
+    ("has no attribute 'kernel_shape', which the operator needs", lambda g: g.op("MaxPool", "x")),
     ("padding of 2 elements is not below the 2 elements that a window reaches over in spatial dimension 0",
      lambda g: g.op("MaxPool", "x", kernel_shape=[2], pads=[0, 2])),
     ("needs floats, not 'tensor<?x1x6xi64>'",
