@@ -174,7 +174,7 @@ public:
     RaiseRemarks found;
     // Attention first: its operands still have the transposes that say what they are.
     for (auto add :
-         {addRaiseAttentionPatterns, addCancelTransposesPatterns, addRaiseRotationPatterns, addRaiseGeluPatterns, addRaiseBiasedLayerNormPatterns,
+         {addRaiseAttentionPatterns, addCancelTransposesPatterns, addRaiseRotationPatterns, addRaiseCrossEntropyPatterns, addRaiseGeluPatterns, addRaiseBiasedLayerNormPatterns,
           addRaiseScaledLayerNormPatterns, addRaiseBareLayerNormPatterns, addSimplerPatterns}) {
       RewritePatternSet patterns(&getContext());
       add(patterns, found);

@@ -31,6 +31,7 @@ void addRaiseAttentionPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &
 void addCancelTransposesPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 /// After transposes have gone: slices and concats of a rotation are written in place of what they were.
 void addRaiseRotationPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
+void addRaiseCrossEntropyPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 void addRaiseGeluPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);
 /// Run one after the other: a norm with a bias holds one without, and that one without a scale.
 void addRaiseBiasedLayerNormPatterns(mlir::RewritePatternSet &patterns, RaiseRemarks &remarks);

@@ -383,6 +383,71 @@ func.func @no_cancel(%x: tensor<2x3x4xf32>, %y: tensor<3x2x4xf32>) -> (tensor<2x
 
 // -----
 
+// log_softmax, the label's element of each row, a sum: cross-entropy, of no label that could be ignored.
+// CHECK-LABEL: func @own_loss(
+// CHECK-NEXT:    %[[S:.*]], %{{.*}}, %{{.*}} = nn.cross_entropy %arg0, %arg1 {ignore_index = -2147483648 : i64} : tensor<6x5xf32>, tensor<6xi64>
+// CHECK-NEXT:    %[[N:.*]] = nn.neg %[[S]]
+// CHECK-NEXT:    return %[[N]]
+func.func @own_loss(%x: tensor<6x5xf32>, %l: tensor<6xi64>) -> tensor<f32> {
+  %m = nn.reduce max %x axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %mb = nn.broadcast %m dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %d = nn.sub %x, %mb : tensor<6x5xf32>
+  %e = nn.exp %d : tensor<6x5xf32>
+  %s = nn.reduce sum %e axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %s1 = nn.reshape %s : tensor<6xf32> to tensor<6x1xf32>
+  %g = nn.log %s1 : tensor<6x1xf32>
+  %gb = nn.broadcast %g dims [0, 1] : tensor<6x1xf32> to tensor<6x5xf32>
+  %p = nn.sub %d, %gb : tensor<6x5xf32>
+  %flat = nn.reshape %p : tensor<6x5xf32> to tensor<30xf32>
+  %five = nn.constant dense<5> : tensor<6xi64>
+  %i = nn.iota axis 0 : tensor<6xi64>
+  %start = nn.mul %i, %five : tensor<6xi64>
+  %at = nn.add %start, %l : tensor<6xi64>
+  %zero = nn.constant dense<0> : tensor<6xi64>
+  %none = nn.constant dense<-1> : tensor<6xi64>
+  %low = nn.compare ge %l, %zero : tensor<6xi64> -> tensor<6xi1>
+  %high = nn.compare lt %l, %five : tensor<6xi64> -> tensor<6xi1>
+  %in = nn.and %low, %high : tensor<6xi1>
+  %index = nn.select %in, %at, %none : tensor<6xi1>, tensor<6xi64>
+  %t = nn.gather %flat[%index] axis 0 : tensor<30xf32>, tensor<6xi64> -> tensor<6xf32>
+  %r = nn.reduce sum %t axes [0] : tensor<6xf32> to tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Other elements than each row's own: left alone.
+// CHECK-LABEL: func @other_loss(
+// CHECK-NOT:     nn.cross_entropy
+// CHECK:         nn.gather
+func.func @other_loss(%x: tensor<6x5xf32>, %l: tensor<6xi64>) -> tensor<f32> {
+  %m = nn.reduce max %x axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %mb = nn.broadcast %m dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %d = nn.sub %x, %mb : tensor<6x5xf32>
+  %e = nn.exp %d : tensor<6x5xf32>
+  %s = nn.reduce sum %e axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %s1 = nn.reshape %s : tensor<6xf32> to tensor<6x1xf32>
+  %g = nn.log %s1 : tensor<6x1xf32>
+  %gb = nn.broadcast %g dims [0, 1] : tensor<6x1xf32> to tensor<6x5xf32>
+  %p = nn.sub %d, %gb : tensor<6x5xf32>
+  %flat = nn.reshape %p : tensor<6x5xf32> to tensor<30xf32>
+  %five = nn.constant dense<4> : tensor<6xi64>
+  %i = nn.iota axis 0 : tensor<6xi64>
+  %start = nn.mul %i, %five : tensor<6xi64>
+  %at = nn.add %start, %l : tensor<6xi64>
+  %zero = nn.constant dense<0> : tensor<6xi64>
+  %none = nn.constant dense<-1> : tensor<6xi64>
+  %low = nn.compare ge %l, %zero : tensor<6xi64> -> tensor<6xi1>
+  %high = nn.compare lt %l, %five : tensor<6xi64> -> tensor<6xi1>
+  %in = nn.and %low, %high : tensor<6xi1>
+  %index = nn.select %in, %at, %none : tensor<6xi1>, tensor<6xi64>
+  %t = nn.gather %flat[%index] axis 0 : tensor<30xf32>, tensor<6xi64> -> tensor<6xf32>
+  %r = nn.reduce sum %t axes [0] : tensor<6xf32> to tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
 // CHECK-LABEL: func @gelu_tanh(
 // CHECK-NEXT:    %[[Y:.*]] = nn.gelu tanh %arg0 : tensor<8x16xf32>
 // CHECK-NEXT:    return %[[Y]]

@@ -122,6 +122,17 @@ func.func @forward(%w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data
 
 // -----
 
+// A loss that another op reads is part of one that the model computes: this is one loss.
+func.func @forward(%x: tensor<4x3xf32> {nn.role = #nn.role<input "x">}, %l: tensor<4xi64> {nn.role = #nn.role<label "l">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %sum, %n, %lse = nn.cross_entropy %x, %l : tensor<4x3xf32>, tensor<4xi64> -> tensor<f32>, tensor<i64>, tensor<4xf32>
+  %neg = nn.neg %sum : tensor<f32>
+  %s, %c = nn.output_loss %neg : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %s, %c : tensor<f32>, tensor<i64>
+}
+
+// -----
+
 // expected-error @+1 {{@forward has 2 losses, not 1}}
 func.func @forward(%w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data = dense<1.0> : tensor<1xf32>})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {

@@ -317,6 +317,28 @@ def gelu(form):
     return build
 
 
+def own_loss(form):
+    """A loss that the model computes: log-softmax, an element each by position and label, a sum. The labels are `mask`."""
+    def build(g):
+        classes = 5
+        logits = g.linear("x", WIDTH, classes)
+        p = g.op("LogSoftmax", logits, axis=-1)
+        position = g.op("Range", g.const(0, np.int64), g.const(BATCH * TIME, np.int64), g.const(1, np.int64))
+        start = g.op("Mul", g.reshape(position, BATCH, TIME), g.const(classes, np.int64))
+        if form == "columns":  # by another position: not the label's own
+            position = g.transpose(g.reshape(position, TIME, BATCH), 1, 0)
+            start = g.op("Mul", position, g.const(classes, np.int64))
+        loss = g.op("Neg", g.op("Gather", g.reshape(p, -1), g.op("Add", start, "mask"), axis=0))
+        if form == "ignored":
+            ignored = g.op("Equal", "mask", g.const(0, np.int64))
+            loss = g.op("Where", ignored, g.number(0), loss)
+            loss = g.op("Mul", loss, g.op("Where", ignored, g.number(0), g.number(1)))
+        elif form == "weighted":
+            loss = g.op("Mul", loss, g.op("Gather", g.const(np.arange(1, 6), np.float32), "mask", axis=0))
+        return g.op("Div", g.op("ReduceSum", loss, keepdims=0), g.number(3))
+    return build
+
+
 CASES = {
     "sdpa_causal": (sdpa_causal, 18, ["nn.attention: 4 heads, causal"]),
     "sdpa_causal_20": (sdpa_causal, 20, ["nn.attention: 4 heads, causal"]),
@@ -359,6 +381,10 @@ CASES = {
     "gelu_gpt2": (gelu("gpt2"), 18, ["nn.gelu: tanh"]),
     "gelu_fast": (gelu("fast"), 18, ["nn.gelu: tanh"]),
     "gelu_quick": (gelu("quick"), 18, []),
+    "own_loss": (own_loss("plain"), 18, ["nn.cross_entropy"]),
+    "own_loss_ignored": (own_loss("ignored"), 18, ["nn.cross_entropy: with labels that do not count"]),
+    "own_loss_weighted": (own_loss("weighted"), 18, []),
+    "own_loss_columns": (own_loss("columns"), 18, []),
     "gelu_almost": (gelu("almost"), 18, []),
 }
 # Padding that leaves the second sample no key at all: what rows without an entry give must not change either. Beside a
@@ -374,7 +400,8 @@ def build(name):
     inputs = [helper.make_tensor_value_info("x", FLOAT, ["batch", TIME, WIDTH])]
     if any("mask" in node.input for node in g.nodes):
         inputs.append(helper.make_tensor_value_info("mask", INT64, ["batch", TIME]))
-    graph = helper.make_graph(g.nodes, "g", inputs, [helper.make_tensor_value_info("y", FLOAT, ["batch", TIME, 5])],
+    shape = [] if name.startswith("own_loss") else ["batch", TIME, 5]
+    graph = helper.make_graph(g.nodes, "g", inputs, [helper.make_tensor_value_info("y", FLOAT, shape)],
                               initializer=g.constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
@@ -394,7 +421,8 @@ def check(name, folder):
     """What is wrong, or nothing."""
     path = os.path.join(folder, name)
     onnx.save(build(name), path + ".onnx")
-    done = run("zero-import", path + ".onnx", "--loss=mse", "--labels=t", "-o", path + ".mlir")
+    loss = ["--loss=output"] if name.startswith("own_loss") else ["--loss=mse", "--labels=t"]
+    done = run("zero-import", path + ".onnx", *loss, "-o", path + ".mlir")
     if done.returncode:
         return done.stderr
     before = ["--nn-bind-batch=micro-batch=%d" % BATCH, "--nn-fold-constants", "--canonicalize", "--cse"]
