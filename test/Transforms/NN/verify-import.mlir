@@ -123,7 +123,8 @@ func.func @forward(%w: tensor<1xf32> {nn.role = #nn.role<parameter "w">, nn.data
 // -----
 
 // A loss that another op reads is part of one that the model computes: this is one loss.
-func.func @forward(%x: tensor<4x3xf32> {nn.role = #nn.role<input "x">}, %l: tensor<4xi64> {nn.role = #nn.role<label "l">})
+func.func @forward(%l: tensor<4xi64> {nn.role = #nn.role<label "l">},
+                   %x: tensor<4x3xf32> {nn.role = #nn.role<parameter "x">, nn.data = dense<1.0> : tensor<4x3xf32>})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
   %sum, %n, %lse = nn.cross_entropy %x, %l : tensor<4x3xf32>, tensor<4xi64> -> tensor<f32>, tensor<i64>, tensor<4xf32>
   %neg = nn.neg %sum : tensor<f32>
