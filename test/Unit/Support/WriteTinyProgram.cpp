@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
                              {"y.npy", test::npy("<i8", count + ",", y)}}));
   auto uncount = [&](schema::PlanT &plan) {
     if (mode == "uncounted")
-      plan.sections[0]->commands[4]->action.AsDispatch()->reals = {0};
+      plan.sections[0]->commands[4]->action.AsDispatch()->integers.back() = 0;
   };
   return test::writeTinyProgram(folder + "/tiny.bin", ranks, ZERO_TINY_KERNELS, uncount).exitCode();
 }

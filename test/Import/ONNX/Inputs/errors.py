@@ -156,13 +156,13 @@ def main():
     bad = []
     cases = CASES + window_errors.CASES + elementwise_errors.CASES
     for index, (message, build) in enumerate(cases):
-        g = OpenGraph(20)
+        g = OpenGraph(23)
         output = build(g)
         g.nodes[-1].name = "wrong" if g.nodes[-1].op_type != "SequenceAt" or "sequence" in message else g.nodes[-1].name
         inputs = [helper.make_tensor_value_info("x", FLOAT, ["batch", 5, 4]), helper.make_tensor_value_info("i", INT64, ["batch", 6])]
         graph = helper.make_graph(g.nodes, "g", inputs, [helper.make_tensor_value_info(output, FLOAT, None)])
         path = os.path.join(folder, "%d.onnx" % index)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), path)
         result = subprocess.run(["zero-import", path, "--loss=output"], capture_output=True, text=True)
         errors = [line for line in result.stderr.splitlines() if "error: " in line]
         if result.returncode != 3 or len(errors) != 1 or message not in errors[0] or "node '" not in errors[0]:
