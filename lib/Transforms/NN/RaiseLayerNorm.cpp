@@ -2,7 +2,9 @@
 //
 //   centred = x - mean(x); centred / sqrt(mean(centred^2) + epsilon) * scale + bias  ->  nn.layer_norm
 //
-// The mean is a sum over the trailing dimensions, divided by their number. The inverse of the deviation may be
+// The mean is a sum over some dimensions, divided by their number; where they are not the last ones (channels
+// of an image), the norm stands between two transposes: two copies, but one kernel in place of three, and what
+// the gradient needs is x alone. The inverse of the deviation may be
 // a division, a reciprocal, rsqrt or a power, and the factors may be multiplied in any order. Without bias the
 // norm has none, without scale one of ones.
 //
@@ -19,11 +21,21 @@ using namespace zero::nn;
 
 namespace {
 
-/// A mean over trailing dimensions of `operand`, repeated over them.
+/// A mean over dimensions of `operand`, repeated over them.
 struct RowMean {
   Value operand;
-  int64_t trailing;
+  SmallVector<int64_t> axes;
 };
+
+/// The dimensions that are not among `axes`.
+SmallVector<int64_t> otherDims(ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> others;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(axes, dim))
+      others.push_back(dim);
+  return others;
+}
+
 std::optional<RowMean> matchMean(Repeated value) {
   // Division before or after the reshape that keeps the dimensions.
   double factor = 1;
@@ -41,18 +53,15 @@ std::optional<RowMean> matchMean(Repeated value) {
   ArrayRef<int64_t> shape = sum.getOperand().getType().getShape();
   if (ShapedType::isDynamicShape(shape))
     return std::nullopt;
-  int64_t rank = static_cast<int64_t>(shape.size()), trailing = static_cast<int64_t>(sum.getAxes().size());
   int64_t count = 1;
-  for (auto [index, axis] : llvm::enumerate(sum.getAxes())) {
-    if (axis != rank - trailing + static_cast<int64_t>(index))
-      return std::nullopt;
+  for (int64_t axis : sum.getAxes())
     count *= shape[axis];
-  }
   // A statistic that is repeated along other dimensions than its own is not that row's.
-  SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, rank - trailing));
-  if (!value.runsAlong(rows, shape) || !isAbout(factor * static_cast<double>(count), 1))
+  SmallVector<int64_t> axes = llvm::to_vector(sum.getAxes());
+  llvm::sort(axes);
+  if (!value.runsAlong(otherDims(axes, shape.size()), shape) || !isAbout(factor * static_cast<double>(count), 1))
     return std::nullopt;
-  return RowMean{sum.getOperand(), trailing};
+  return RowMean{sum.getOperand(), std::move(axes)};
 }
 
 /// x - mean(x)
@@ -72,7 +81,7 @@ bool isSquareOf(Value value, Value x) {
 }
 
 /// Whether `value` is mean(centred^2) + epsilon, and epsilon.
-std::optional<double> matchVariance(Repeated value, Value centred, int64_t trailing) {
+std::optional<double> matchVariance(Repeated value, Value centred, ArrayRef<int64_t> axes) {
   value = value.stripped();
   auto sum = value.value.getDefiningOp<AddOp>();
   if (!sum)
@@ -80,26 +89,27 @@ std::optional<double> matchVariance(Repeated value, Value centred, int64_t trail
   for (unsigned index : {0u, 1u}) {
     std::optional<double> number = splatNumber(sum->getOperand(1 - index));
     std::optional<RowMean> mean = number ? matchMean(value.operand(index)) : std::nullopt;
-    if (mean && *number >= 0 && mean->trailing == trailing && isSquareOf(mean->operand, centred))
+    if (mean && *number >= 0 && ArrayRef(mean->axes) == axes && isSquareOf(mean->operand, centred))
       return number;
   }
   return std::nullopt;
 }
 
 /// Whether `value` (isInverse: its reciprocal) is 1 / sqrt(mean(centred^2) + epsilon), and epsilon.
-std::optional<double> matchInverse(Repeated value, bool isInverse, Value centred, int64_t trailing) {
+std::optional<double> matchInverse(Repeated value, bool isInverse, Value centred,
+                                   ArrayRef<int64_t> axes) {
   value = value.stripped();
   Operation *op = value.value.getDefiningOp();
   if (isa_and_nonnull<SqrtOp>(op) && isInverse)
-    return matchVariance(value.operand(0), centred, trailing);
+    return matchVariance(value.operand(0), centred, axes);
   if (isa_and_nonnull<RsqrtOp>(op) && !isInverse)
-    return matchVariance(value.operand(0), centred, trailing);
+    return matchVariance(value.operand(0), centred, axes);
   if (isa_and_nonnull<ReciprocalOp>(op))
-    return matchInverse(value.operand(0), !isInverse, centred, trailing);
+    return matchInverse(value.operand(0), !isInverse, centred, axes);
   if (isa_and_nonnull<DivOp>(op) && splatNumber(op->getOperand(0)) == 1.0)
-    return matchInverse(value.operand(1), !isInverse, centred, trailing);
+    return matchInverse(value.operand(1), !isInverse, centred, axes);
   if (isa_and_nonnull<PowOp>(op) && splatNumber(op->getOperand(1)) == (isInverse ? 0.5 : -0.5))
-    return matchVariance(value.operand(0), centred, trailing);
+    return matchVariance(value.operand(0), centred, axes);
   return std::nullopt;
 }
 
@@ -123,17 +133,15 @@ void collect(Value value, Factors &factors) {
   }
 }
 
-/// A weight of the normalised dimensions, repeated over rows; `present` says whether it is there already.
-Value matchWeight(Value value, ArrayRef<int64_t> wide, int64_t trailing) {
-  int64_t rank = static_cast<int64_t>(wide.size());
+/// A weight of the normalised dimensions, repeated over rows.
+Value matchWeight(Value value, ArrayRef<int64_t> wide, ArrayRef<int64_t> axes) {
   Repeated weight = Repeated(value).stripped();
-  return weight.runsAlong(llvm::to_vector(llvm::seq<int64_t>(rank - trailing, rank)), wide) ? weight.value
-                                                                                          : Value();
+  return weight.runsAlong(axes, wide) ? weight.value : Value();
 }
 
 struct Normalised {
   Value x;
-  int64_t trailing;
+  SmallVector<int64_t> axes;
   double epsilon;
   Value scale; // with the dimensions of more than one element; null if there is none
 };
@@ -156,7 +164,7 @@ std::optional<Normalised> matchNormalised(Value value) {
       if (isInverse && factors.inverse.empty())
         break;
       std::optional<double> epsilon = matchInverse(Repeated(isInverse ? factors.inverse.front() : rest[index]),
-                                                   isInverse, centred, row->trailing);
+                                                   isInverse, centred, row->axes);
       if (!epsilon)
         continue;
       if (!isInverse) {
@@ -164,10 +172,10 @@ std::optional<Normalised> matchNormalised(Value value) {
           return std::nullopt;
         rest.erase(rest.begin() + index);
       }
-      Normalised found{row->operand, row->trailing, *epsilon, Value()};
+      Normalised found{row->operand, row->axes, *epsilon, Value()};
       if (rest.empty())
         return found;
-      found.scale = rest.size() == 1 ? matchWeight(rest.front(), shapeOf(value), row->trailing) : Value();
+      found.scale = rest.size() == 1 ? matchWeight(rest.front(), shapeOf(value), row->axes) : Value();
       return found.scale ? std::optional(found) : std::nullopt;
     }
   }
@@ -179,9 +187,19 @@ struct Raise {
 
   /// Replaces `op`, which computes the norm with its bias, if it has one.
   void build(PatternRewriter &rewriter, Operation *op, const Normalised &norm, Value bias) const {
-    auto type = cast<RankedTensorType>(norm.x.getType());
-    RankedTensorType weight = type.clone(type.getShape().take_back(norm.trailing));
-    Type statistic = type.clone(type.getShape().drop_back(norm.trailing));
+    auto given = cast<RankedTensorType>(norm.x.getType());
+    SmallVector<int64_t> order = otherDims(norm.axes, given.getRank()), back(given.getRank()), shape;
+    size_t rows = order.size();
+    llvm::append_range(order, norm.axes);
+    for (auto [to, from] : llvm::enumerate(order)) {
+      back[from] = to;
+      shape.push_back(given.getDimSize(from));
+    }
+    RankedTensorType type = given.clone(shape), weight = given.clone(ArrayRef(shape).drop_front(rows));
+    Type statistic = given.clone(ArrayRef(shape).take_front(rows));
+    Value x = norm.x;
+    if (!llvm::is_sorted(order))
+      x = TransposeOp::create(rewriter, op->getLoc(), type, x, order);
     auto shaped = [&](Value value) {
       return rewriter.createOrFold<ReshapeOp>(op->getLoc(), weight, value);
     };
@@ -191,11 +209,14 @@ struct Raise {
     else
       scale = ConstantOp::create(rewriter, op->getLoc(), weight,
                                  SplatElementsAttr::get(weight, rewriter.getFloatAttr(weight.getElementType(), 1)));
-    auto raised = LayerNormOp::create(rewriter, op->getLoc(), TypeRange{type, statistic, statistic}, norm.x, scale,
+    auto raised = LayerNormOp::create(rewriter, op->getLoc(), TypeRange{type, statistic, statistic}, x, scale,
                                       bias ? shaped(bias) : Value(), rewriter.getF64FloatAttr(norm.epsilon));
     remarks.raised(op->getLoc(), "nn.layer_norm",
                    !norm.scale ? "without scale and bias" : !bias ? "without bias" : "");
-    rewriter.replaceOp(op, raised.getResult());
+    Value result = raised.getResult();
+    if (!llvm::is_sorted(order))
+      result = TransposeOp::create(rewriter, op->getLoc(), given, result, back);
+    rewriter.replaceOp(op, result);
   }
 };
 
@@ -204,7 +225,7 @@ struct RaiseWithBias : OpRewritePattern<AddOp> {
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
     for (auto [left, right] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       std::optional<Normalised> norm = matchNormalised(left);
-      Value bias = norm && norm->scale ? matchWeight(right, shapeOf(left), norm->trailing) : Value();
+      Value bias = norm && norm->scale ? matchWeight(right, shapeOf(left), norm->axes) : Value();
       if (!bias)
         continue;
       raise.build(rewriter, op, *norm, bias);

@@ -532,11 +532,13 @@ func.func @layer_norm(%x: tensor<8x5x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32
 
 // -----
 
-// The mean of other dimensions is no layer norm.
+// Over other dimensions than the last it stands between transposes.
 // CHECK-LABEL: func @other_norm(
-// CHECK:         nn.sqrt
-// CHECK-NOT:     nn.layer_norm
-func.func @other_norm(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
+// CHECK-NEXT:    %[[T:.*]] = nn.transpose %arg0 [1, 0] : tensor<8x4xf32> to tensor<4x8xf32>
+// CHECK-NEXT:    %[[Y:.*]], %{{.*}}, %{{.*}} = nn.layer_norm %[[T]] scale %arg1 epsilon
+// CHECK-NEXT:    %[[R:.*]] = nn.transpose %[[Y]] [1, 0] : tensor<4x8xf32> to tensor<8x4xf32>
+// CHECK-NEXT:    return %[[R]]
+func.func @other_norm(%x: tensor<8x4xf32>, %w: tensor<8xf32>) -> tensor<8x4xf32> {
   %0 = nn.reduce sum %x axes [0] : tensor<8x4xf32> to tensor<4xf32>
   %n = nn.constant dense<8.0> : tensor<4xf32>
   %1 = nn.div %0, %n : tensor<4xf32>
@@ -550,7 +552,32 @@ func.func @other_norm(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32>
   %8 = nn.sqrt %7 : tensor<4xf32>
   %9 = nn.broadcast %8 dims [1] : tensor<4xf32> to tensor<8x4xf32>
   %10 = nn.div %3, %9 : tensor<8x4xf32>
-  %11 = nn.broadcast %w dims [1] : tensor<4xf32> to tensor<8x4xf32>
+  %11 = nn.broadcast %w dims [0] : tensor<8xf32> to tensor<8x4xf32>
+  %12 = nn.mul %10, %11 : tensor<8x4xf32>
+  return %12 : tensor<8x4xf32>
+}
+
+// -----
+
+// A weight of the dimensions that are not normalised is not the norm's.
+// CHECK-LABEL: func @other_weight(
+// CHECK:         %[[Y:.*]], %{{.*}}, %{{.*}} = nn.layer_norm %{{.*}} scale %{{[a-z_0-9]+}} epsilon
+// CHECK:         nn.mul
+func.func @other_weight(%x: tensor<8x4xf32>, %w: tensor<8xf32>) -> tensor<8x4xf32> {
+  %0 = nn.reduce sum %x axes [1] : tensor<8x4xf32> to tensor<8xf32>
+  %n = nn.constant dense<4.0> : tensor<8xf32>
+  %1 = nn.div %0, %n : tensor<8xf32>
+  %2 = nn.broadcast %1 dims [0] : tensor<8xf32> to tensor<8x4xf32>
+  %3 = nn.sub %x, %2 : tensor<8x4xf32>
+  %4 = nn.mul %3, %3 : tensor<8x4xf32>
+  %5 = nn.reduce sum %4 axes [1] : tensor<8x4xf32> to tensor<8xf32>
+  %6 = nn.div %5, %n : tensor<8xf32>
+  %e = nn.constant dense<1.0e-5> : tensor<8xf32>
+  %7 = nn.add %6, %e : tensor<8xf32>
+  %8 = nn.sqrt %7 : tensor<8xf32>
+  %9 = nn.broadcast %8 dims [0] : tensor<8xf32> to tensor<8x4xf32>
+  %10 = nn.div %3, %9 : tensor<8x4xf32>
+  %11 = nn.broadcast %w dims [0] : tensor<8xf32> to tensor<8x4xf32>
   %12 = nn.mul %10, %11 : tensor<8x4xf32>
   return %12 : tensor<8x4xf32>
 }

@@ -275,6 +275,16 @@ def layer_norm(form):
     return build
 
 
+def channels(g):
+    """The norm over the channels of an image (ConvNeXt): mean over axis 1, weights of c x 1 x 1."""
+    x = g.reshape(g.linear("x", WIDTH, 16), -1, TIME, 4, 4)
+    centred = g.op("Sub", x, g.mean(x, 1))
+    variance = g.mean(g.op("Pow", centred, g.number(2)), 1)
+    y = g.op("Div", centred, g.op("Sqrt", g.op("Add", variance, g.number(1e-6))))
+    scale, bias = (g.unsqueeze(g.parameter(TIME), 1, 2) for _ in range(2))
+    return g.linear(g.reshape(g.op("Add", g.op("Mul", scale, y), bias), -1, TIME, 16), 16, 5)
+
+
 def rms_norm(g):
     """No mean is taken off: stays in primitives, which fuse."""
     x = g.linear("x", WIDTH, 16)
@@ -373,6 +383,7 @@ CASES = {
     "layer_norm_bare": (layer_norm("bare"), 18, ["nn.layer_norm: without scale and bias"]),
     "layer_norm_rsqrt": (layer_norm("rsqrt"), 12, ["nn.layer_norm: without bias"]),
     "layer_norm_power": (layer_norm("power"), 13, ["nn.layer_norm: without bias"]),
+    "layer_norm_channels": (channels, 13, ["nn.layer_norm"]),
     "rms_norm": (rms_norm, 18, []),
     "unbiased_variance": (unbiased_variance, 18, []),
     "gelu_torchscript": (gelu("torchscript"), 13, ["nn.gelu: none"]),
