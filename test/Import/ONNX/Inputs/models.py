@@ -41,6 +41,11 @@ def unnamed():
                  [info("z", FLOAT, ["n", None, 3])], [tensor(array(4, 3), "w")])
 
 
+def backwards():
+    return model([node("Relu", ["h"], ["z"], name="late"), node("Gemm", ["x", "w"], ["h"], name="fc")], [info("x", FLOAT, ["n", 4])],
+                 [info("z", FLOAT, ["n", 3])], [tensor(array(4, 3), "w")])
+
+
 def scalar_input():
     return model([node("Mul", ["x", "w"], ["z"], name="scale")], [info("x", FLOAT, [])], [info("z", FLOAT, [4])],
                  [tensor(array(4), "w")])
