@@ -3,7 +3,7 @@
     predict.py --bin=DIR --golden=DIR --work=DIR
 
 The reference is nn-forward on the model as `zero-import --loss=none` gives it (1e-5 of the largest output). Runs with the same weights
-have the same bits, whatever the stage, the ranks, the micro-batch (also where the last one is not full) and the channel.
+have the same bits, whatever the stage, the ranks, the micro-batch (also where the last one is not full; but see BY_BATCH) and the channel.
 """
 import argparse
 import json
@@ -19,7 +19,10 @@ import numpy as np
 SAMPLES = 7  # no multiple of the micro-batches below times the ranks
 REFERENCE = 2
 TOLERANCE = 1e-5
-MODELS = ("mlp", "gpt2", "llama")
+# The library chooses a convolution's algorithm by the batch, too: of these the bits are compared for equal micro-batches, and across them
+# the numbers.
+BY_BATCH = ("cnn", "vit")
+MODELS = ("mlp", "gpt2", "llama", "cnn", "vit")
 
 
 class Failure(Exception):
@@ -39,6 +42,7 @@ class Driver:
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(parents=True)
         self.runs = self.failures = 0
+        self.references = {}
 
     def data(self, model):
         return np.load(self.golden / f"{model}.data.npz")
@@ -99,6 +103,18 @@ class Driver:
         for name in theirs:
             self.check(what, name in ours and ours[name].tobytes() == theirs[name].tobytes(), f"output '{name}' has other bits")
 
+    def reference_of(self, model, batch, alone):
+        """What runs with that micro-batch are compared with."""
+        if model not in BY_BATCH or batch == 1:
+            return alone
+        if (model, batch) not in self.references:
+            result = self.predict(self.compile(model, 1, 1, batch, loss="none"), model, 1)
+            for name, want in alone.items():
+                distance = float(np.max(np.abs(result[name] - want)) / np.max(np.abs(want)))
+                self.check(model, distance < TOLERANCE, f"'{name}' with micro-batch {batch} is {distance:.1e} from that with 1")
+            self.references[model, batch] = result
+        return self.references[model, batch]
+
     def model(self, model):
         reference = self.reference(model)
         alone = self.predict(self.compile(model, 1, 0, 1, loss="none"), model, 1)
@@ -111,10 +127,12 @@ class Driver:
         cases = [(1, 0, 1), (2, 0, 2), (2, 1, 1), (2, 2, 3), (2, 3, 2), (3, 3, 1), (4, 3, 4)]
         for ranks, stage, batch in cases:
             program = self.compile(model, ranks, stage, batch, prefetch=stage == 3)
-            self.check_same(f"{model}, {ranks} ranks, stage {stage}, micro-batch {batch}", self.predict(program, model, ranks), alone)
+            want = self.reference_of(model, batch, alone)
+            self.check_same(f"{model}, {ranks} ranks, stage {stage}, micro-batch {batch}", self.predict(program, model, ranks), want)
             if (ranks, stage) in ((2, 3), (2, 0)):
-                self.check_same(f"{model}, stage {stage}, mpi", self.predict(program, model, ranks, comm="mpi"), alone)
-        self.check_same(f"{model}, --loss=none, 2 ranks", self.predict(self.compile(model, 2, 0, 2, loss="none"), model, 2), alone)
+                self.check_same(f"{model}, stage {stage}, mpi", self.predict(program, model, ranks, comm="mpi"), want)
+        self.check_same(f"{model}, --loss=none, 2 ranks", self.predict(self.compile(model, 2, 0, 2, loss="none"), model, 2),
+                        self.reference_of(model, 2, alone))
 
     def after_training(self, model):
         """The trained weights predict: the same bits at all stages, other ones than before."""
@@ -147,7 +165,7 @@ def main():
     for model in MODELS:
         try:
             driver.model(model)
-            if model != "llama":
+            if model in ("mlp", "gpt2"):
                 driver.after_training(model)
                 driver.memory(model)
         except Failure as failure:
