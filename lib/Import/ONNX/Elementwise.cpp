@@ -185,7 +185,7 @@ std::optional<Dim> modulo(const Dim &a, const Dim &b) {
   return Dim(remainder != 0 && (remainder < 0) != (b.value() < 0) ? remainder + b.value() : remainder);
 }
 
-/// C's remainder for `fmod`; else the result has the divisor's sign.
+/// C's remainder for `fmod`; else the result has the divisor's sign, from operator set 28 on of floats too.
 LogicalResult buildMod(NodeContext &node) {
   FailureOr<SmallVector<Tensor>> tensors = broadcastInputs(node, 2);
   if (failed(tensors))
@@ -323,7 +323,7 @@ constexpr OperatorRow rows[] = {
     {"Max", 8, kNewestOpset, buildVariadic<nn::MaxOp>},
     {"Mean", 8, kNewestOpset, buildMean},
     {"Min", 8, kNewestOpset, buildVariadic<nn::MinOp>},
-    {"Mod", 10, 27, buildMod},
+    {"Mod", 10, kNewestOpset, buildMod},
     {"Mul", 7, kNewestOpset, buildBinary<nn::MulOp, Dim::multiply>},
     {"Not", 1, kNewestOpset, buildNot},
     {"Or", 7, kNewestOpset, buildLogical<nn::OrOp>},

@@ -61,6 +61,13 @@ def elementwise(g):
     g.case("Dropout", g.op("Dropout", x))
 
 
+    if g.opset >= 28:
+        g.case("Mod of floats", g.op("Mod", x, g.const(0.75, np.float32)))
+        g.case("Mod of floats by negative", g.op("Mod", x, g.const(-0.75, np.float32)))
+        g.case("Mod of special floats", g.op("Where", g.op("IsNaN", g.op("Mod", g.const([1, -1, np.inf, 3], np.float32), g.const([np.inf, 2, 2, 0], np.float32))),
+                                             g.const(7, np.float32), g.op("Mod", g.const([1, -1, 1, 3], np.float32), g.const([np.inf, 2, 2, 2], np.float32))))
+        for direction in ["LEFT", "RIGHT"]:
+            g.case("BitShift signed " + direction, g.op("BitShift", i, g.const([1, 2, 3, 70, -1, 0], np.int64), direction=direction))
     g.case("Dropout mask", g.op("Dropout", x, g.const(0.5, np.float32), outputs=2)[1])
     g.case("Dropout ratio 0", g.op("Dropout", x, g.const(0, np.float32), g.const(True, bool)))
     for direction in ["LEFT", "RIGHT"]:
