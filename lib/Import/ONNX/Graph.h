@@ -33,6 +33,7 @@ public:
 
 private:
   bool feedsOnlyAngles(llvm::StringRef name) const;
+  bool isRecurrentWeight(llvm::StringRef name) const;
   void indexGraph();
   const Model &model;
   std::string train, freeze;

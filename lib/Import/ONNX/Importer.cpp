@@ -218,9 +218,11 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
         dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?" && dim.dim_param() != "-1";
     bool isBatchSize = dim.has_dim_value() && index == 0 && (dim.dim_value() == -1 || (dim.dim_value() == 0 && hasLoss()));
     bool isUnknown = dim.has_dim_value() && (isBatchSize || dim.dim_value() == -1);
-    if (isNamed)
-      knownDims.insert(dim.dim_param());
-    auto bound = isNamed ? boundDims.find(dim.dim_param()) : boundDims.end();
+    // One without a name is called by its place.
+    std::string symbol = isNamed ? dim.dim_param() : input.name() + "." + std::to_string(index);
+    if (isNamed || !dim.has_dim_value() || isUnknown)
+      knownDims.insert(symbol);
+    auto bound = boundDims.find(symbol);
     if (dim.has_dim_value() && !isUnknown) {
       if (dim.dim_value() < 0)
         return emitError(node.location)
@@ -247,7 +249,8 @@ FailureOr<Tensor> Importer::addInput(const onnx::ValueInfoProto &input) {
       return diagnostic;
     } else {
       return emitError(node.location)
-             << "dimension " << index << " of input '" << input.name() << "' has neither a size nor a name";
+             << "dimension " << index << " of input '" << input.name()
+             << "' has neither a size nor a name; give it a size with --dim " << symbol << "=VALUE";
     }
   }
   if (tensor.shape.empty() && hasLoss())

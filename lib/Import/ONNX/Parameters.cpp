@@ -61,6 +61,19 @@ LogicalResult ParameterRules::check(Location location) const {
   return success();
 }
 
+/// W, R, B or P of an LSTM, GRU or RNN, and nothing else.
+bool ParameterRules::isRecurrentWeight(StringRef name) const {
+  auto readers = consumers.find(name);
+  return readers != consumers.end() && llvm::all_of(readers->second, [&](const onnx::NodeProto *node) {
+           if (!llvm::is_contained({"LSTM", "GRU", "RNN"}, node->op_type()))
+             return false;
+           for (int index = 0; index < node->input_size(); ++index)
+             if (node->input(index) == name && !llvm::is_contained({1, 2, 3, 7}, index))
+               return false;
+           return true;
+         });
+}
+
 std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const {
   StringRef name = tensor.name();
   if (!isFloat(tensor))
@@ -73,6 +86,10 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
     return "";
   if (anyMark) {
     auto kind = kinds.find(name);
+    // An exporter reorders the gates of recurrent weights while it writes: what it computed so stands for the
+    // parameters, element by element.
+    if (kind == kinds.end() && isRecurrentWeight(name))
+      return "";
     if (kind == kinds.end())
       return "the exporter marks parameters and did not mark it";
     return kind->second == "PARAMETER" ? "" : "the exporter marked it as " + kind->second;

@@ -130,6 +130,21 @@ def exclusions(marked=False):
     return result
 
 
+def recurrent_marked():
+    """An exporter that marks parameters and computed the weights of an LSTM from them."""
+    nodes = [node("Transpose", ["x"], ["t"], name="turn", perm=[1, 0, 2]),
+             node("LSTM", ["t", "val_1", "val_2", "val_3", "", "val_4"], ["", "h"], name="lstm", hidden_size=2),
+             node("Squeeze", ["h", "axes"], ["s"], name="last"), node("MatMul", ["s", "fc"], ["z"], name="head")]
+    weights = [tensor(array(1, 8, 4), "val_1"), tensor(array(1, 8, 2), "val_2"), tensor(array(1, 16), "val_3"),
+               tensor(array(1, 1, 2), "val_4"), tensor(array(2, 3), "fc"), tensor(np.array([0]), "axes")]
+    result = model(nodes, [info("x", FLOAT, ["n", 5, 4])], [info("z", FLOAT, ["n", 3])], weights)
+    value = result.graph.value_info.add()
+    value.CopyFrom(info("fc", FLOAT, [2, 3]))
+    mark = value.metadata_props.add()
+    mark.key, mark.value = "pkg.torch.export.graph_signature.InputSpec.kind", "PARAMETER"
+    return result
+
+
 def exclusions_marked():
     return exclusions(marked=True)
 

@@ -74,7 +74,7 @@ REFUSE = {
                      "(it is also the first dimension of input 'x': a batch is the first dimension of every input)"),
     "negative": (spelled(number(-5)), "dimension 0 of input 'x' is -5"),
     "negative_behind": (spelled(number(-5, 1)), "dimension 1 of input 'x' is -5"),
-    "unknown_behind": (spelled(number(-1, 1)), "dimension 1 of input 'x' has neither a size nor a name"),
+    "unknown_behind": (spelled(number(-1, 1)), "dimension 1 of input 'x' has neither a size nor a name; give it a size with --dim x.1=VALUE"),
     "absurd": (spelled(number(2**62, 1)), "input 'x' has impossible dimensions"),
     "other_size": (two_inputs("n, 4", "n, 4"), "no symbolic dimension of an input is called 'k'; there are: n", "--dim=k=4"),
     "unique": (model("y, i, j, k = Unique <axis = 0> (x)" + LOSS), "operator 'Unique' (opset 20) is not supported (the shape of its result depends on data)"),
