@@ -187,8 +187,6 @@ LogicalResult buildDft(NodeContext &node) {
   if (*axis == x->rank() - 1)
     return node.error() << "cannot transform along the last axis, which holds real and imaginary parts";
   Transform t{0, node.intAttribute("inverse", 0) != 0, node.intAttribute("onesided", 0) != 0};
-  if (t.inverse && !t.onesided)
-    return node.error() << "the inverse of a whole transform is not supported, only that of a one-sided one";
   if (node.has(1)) {
     FailureOr<int64_t> length = node.integer(1, "dft_length");
     if (failed(length))

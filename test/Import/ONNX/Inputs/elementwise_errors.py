@@ -57,6 +57,6 @@ CASES = [
      lambda g: g.op("STFT", g.const(np.ones((1, 9, 1)), F32), g.const(1, I64), "", g.const(10, I64))),
     ("the window is a 'tensor<2xf64>', the signal a 'tensor<1x9x1xf32>'",
      lambda g: g.op("STFT", g.const(np.ones((1, 9, 1)), F32), g.const(1, I64), g.const([1, 1], np.float64))),
-    ("the inverse of a whole transform is not supported, only that of a one-sided one",
-     lambda g: g.op("DFT", g.const(np.ones((2, 3, 2)), F32), inverse=1)),
+    ("cannot transform 'tensor<2x3x1xf32>' one-sidedly back: the last dimension has 1 parts",
+     lambda g: g.op("DFT", g.const(np.ones((2, 3, 1)), F32), inverse=1, onesided=1)),
 ]

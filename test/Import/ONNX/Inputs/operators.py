@@ -212,6 +212,8 @@ def signal(g):
     g.case("DFT long", g.op("DFT", real, g.const(9, np.int64), axis(1)))
     g.case("DFT short", g.op("DFT", real, g.const(3, np.int64), axis(1), onesided=1))
     g.case("DFT complex", g.op("DFT", both))
+    g.case("DFT inverse", g.op("DFT", both, inverse=1))
+    g.case("DFT whole and back", g.op("DFT", g.op("DFT", real, "", axis(1)), "", axis(1), inverse=1))
     g.case("DFT back", g.op("DFT", g.op("DFT", real, "", axis(1), onesided=1), g.const(5, np.int64), axis(1), onesided=1, inverse=1))
     g.case("DFT back even", g.op("DFT", g.op("DFT", real, onesided=1), inverse=1, onesided=1))
     sound = g.const(np.sin(np.arange(24).reshape(2, 12, 1)), np.float32)
