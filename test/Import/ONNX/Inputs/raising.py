@@ -188,7 +188,12 @@ def merged_heads(mask):
     def build(g):
         x = g.transpose("x", 1, 0, 2)
         def split(x):
-            return g.transpose(g.reshape(g.linear(x, WIDTH, WIDTH), TIME, BATCH * HEADS, SIZE), 1, 0, 2)
+            # torch.unflatten, as the TorchScript-based exporter counts its dimension: (-1 + rank) mod rank.
+            y = g.linear(x, WIDTH, WIDTH)
+            end = g.op("Mod", g.op("Add", g.ints(3), g.const(-1, np.int64)), g.ints(3))
+            shape = g.op("Concat", g.op("Slice", g.op("Shape", y), g.ints(0), end), g.ints(HEADS, SIZE), axis=0)
+            y = g.reshape(g.op("Reshape", y, shape), TIME, BATCH * HEADS, SIZE)
+            return g.transpose(y, 1, 0, 2)
         q, k, v = (split(x) for _ in range(3))
         q = g.op("Mul", q, g.number(1 / math.sqrt(SIZE)))
         scores = g.op("MatMul", q, g.transpose(k, 0, 2, 1))
