@@ -42,6 +42,7 @@ def check_categories():
     assert run.categorise(case(exotic="float8e4m3fn"), "element type FLOAT8E4M3FN is not supported") == "type float8"
     assert run.categorise(case(exotic="string"), "no") == "type string"
     assert run.categorise(case(), "node 'n': pads (input 1) must be constant") == "shape depends on data"
+    assert run.categorise(case(), "input 'x' has no shape of known rank") == "sequences and optionals at the door"
     assert run.categorise(case(), "operator 'X' is not supported") == "unsupported"
     assert run.first_reason("zero-compile: remark: r\nzero-compile: error: at 'm/model.onnx': a\nzero-compile: note: b\n") == "a | b"
 

@@ -56,6 +56,8 @@ def categorise(case, reason):
         return f"opset above {suite.NEWEST_OPSET}"
     if case.exotic:
         return f"type {re.sub(r'(float8|float4|complex|u?int4|u?int2).*', lambda m: m.group(1), case.exotic)}"
+    if re.search(r"is a sequence|has no shape of known rank|is an optional", reason):
+        return "sequences and optionals at the door"
     if re.search(r"must be constant|depends on data|data-dependent|depends on the values", reason):
         return "shape depends on data"
     return "unsupported"

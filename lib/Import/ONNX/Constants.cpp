@@ -71,7 +71,15 @@ LogicalResult buildRange(NodeContext &node) {
   FailureOr<Tensor> start = node.input(0), limit = node.input(1), delta = node.input(2);
   if (failed(start) || failed(limit) || failed(delta))
     return failure();
-  Type element = start->elementType();
+  Type element = start->elementType(), given = element;
+  // From operator set 27 on narrow floats are counted in float32 and rounded once.
+  if ((element.isF16() || element.isBF16()) && node.opset >= 27) {
+    if (int64_t stash = node.intAttribute("stash_type", 1); stash != 1)
+      return node.error() << "stash_type " << stash << " is not supported, must be 1 (float32)";
+    element = node.builder.getF32Type();
+    for (FailureOr<Tensor> *tensor : {&start, &limit, &delta})
+      *tensor = node.cast(**tensor, element);
+  }
   bool isInteger = element.isSignlessInteger();
   auto number = [](const Tensor &tensor) -> std::optional<Dim> {
     if (tensor.contents && tensor.contents->size() == 1)
@@ -113,6 +121,7 @@ LogicalResult buildRange(NodeContext &node) {
     result = node.binary<nn::MulOp>(result, along(*delta));
   if (from != 0.0)
     result = node.binary<nn::AddOp>(result, along(*start));
+  result = node.cast(result, given);
   // A list of axes or sizes, say; longer ones are positions and stay in closed form.
   constexpr int64_t kSmall = 8;
   if (length && length->isStatic() && length->value() <= kSmall && first && first->isStatic() && step) {
@@ -126,7 +135,7 @@ LogicalResult buildRange(NodeContext &node) {
 constexpr OperatorRow rows[] = {
     {"Constant", 1, kNewestOpset, buildConstant},
     {"ConstantOfShape", 9, kNewestOpset, buildConstantOfShape},
-    {"Range", 11, 26, buildRange},
+    {"Range", 11, kNewestOpset, buildRange},
 };
 
 } // namespace

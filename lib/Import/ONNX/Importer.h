@@ -191,7 +191,7 @@ struct OperatorRow {
 };
 /// Older operator sets are refused: they broadcast otherwise.
 inline constexpr int64_t kOldestOpset = 7;
-/// The newest operator set whose changes were looked through. In 27 Range got a stash_type; in 28 BitShift shifts signed integers,
+/// The newest operator set whose changes were looked through. In 28 BitShift shifts signed integers,
 /// Mod with fmod 0 takes floats and SpaceToDepth has a mode; everything else got more element types only.
 inline constexpr int64_t kNewestOpset = 28;
 const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name);
