@@ -12,8 +12,6 @@
 #include "CellActivation.h"
 #include "OperatorTable.h"
 
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
@@ -181,14 +179,16 @@ private:
         (given->shape[0] != x.shape[1] && given->shape[0].isStatic() && x.shape[1].isStatic()))
       return node.error() << "sequence_lens has type " << given->type() << ", not "
                           << node.tensorType({x.shape[1]}, node.builder.getI32Type());
-    DenseElementsAttr constant;
-    if (matchPattern(given->value, m_Constant(&constant))) {
-      for (const APInt &length : constant.getValues<APInt>())
-        if (length.isNegative() || length.getSExtValue() > steps)
-          return node.error() << "sequence_lens has the length " << length.getSExtValue() << ", but X has "
-                              << steps << " steps";
-      if (llvm::all_of(constant.getValues<APInt>(),
-                       [&](const APInt &length) { return length.getSExtValue() == steps; }))
+    if (const reference::HostTensor *known = node.known(*given)) {
+      bool areWhole = true;
+      for (int64_t i = 0; i < known->getNumElements(); ++i) {
+        int64_t length = known->getInt(i);
+        if (length < 0 || length > steps)
+          return node.error() << "sequence_lens has the length " << length << ", but X has " << steps
+                              << " steps";
+        areWhole &= length == steps;
+      }
+      if (areWhole)
         return success();
     }
     lengths = *given;
