@@ -55,6 +55,32 @@ void SectionCommands::emit(nn::ScatterAddOp op) {
             out[axis], countElements(out.drop_front(axis + 1)), getType(op.getIndices()).getNumElements()});
 }
 
+void SectionCommands::emit(nn::ScatterOp op) {
+  Shape data = getType(op.getData()).getShape();
+  int64_t axis = op.getAxis();
+  dispatch(op, "scatter",
+           {static_cast<int64_t>(op.getKind()), getElementCode(getType(op.getData()).getElementType()),
+            getElementCode(getType(op.getIndices()).getElementType()), countElements(data.take_front(axis)),
+            data[axis], countElements(data.drop_front(axis + 1)), getType(op.getIndices()).getNumElements()});
+}
+
+void SectionCommands::emit(nn::TopKOp op) {
+  Shape shape = getType(op.getOperand()).getShape();
+  int64_t axis = op.getAxis();
+  dispatch(op, "top_k",
+           {getElementCode(getType(op.getOperand()).getElementType()), countElements(shape.take_front(axis)),
+            shape[axis], countElements(shape.drop_front(axis + 1)), getType(op.getResult()).getDimSize(axis),
+            op.getSmallest()});
+}
+
+void SectionCommands::emit(nn::CumSumOp op) {
+  Shape shape = getType(op.getOperand()).getShape();
+  int64_t axis = op.getAxis();
+  dispatch(op, "cumsum",
+           {getElementCode(getType(op.getOperand()).getElementType()), countElements(shape.take_front(axis)),
+            shape[axis], countElements(shape.drop_front(axis + 1)), op.getExclusive(), op.getReverse()});
+}
+
 /// Batch, position and head strides of a B x T x H x D tensor.
 void SectionCommands::addHeadStrides(SmallVectorImpl<int64_t> &integers, Value value) const {
   Strides strides = placement.getStrides(value);

@@ -72,8 +72,8 @@ LogicalResult SectionCommands::emitOp(Operation *op) {
   if (op->getNumResults() != 0 && llvm::all_of(op->getResultTypes(), isEmpty))
     return success();
   TypeSwitch<Operation *>(op)
-      .Case<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::ConvOp,
-            nn::ConvTransposeOp, nn::ConvWeightGradOp, nn::MaxPoolOp, nn::SumPoolOp, nn::SliceOp,
+      .Case<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::ScatterOp, nn::TopKOp, nn::CumSumOp, nn::AttentionOp,
+            nn::AttentionGradOp, nn::ConvOp, nn::ConvTransposeOp, nn::ConvWeightGradOp, nn::MaxPoolOp, nn::SumPoolOp, nn::SliceOp,
             nn::TransposeOp, nn::PadOp, nn::ConcatOp, nn::ConstantOp, sharding::SumSquaresOp,
             sharding::PackOp, sharding::ControlSumOp>([&](auto library) { emit(library); })
       .Case([&](sharding::NormOp) { dispatch(op, "norm"); })

@@ -18,6 +18,9 @@ private:
   void emit(nn::MatmulOp op);
   void emit(nn::GatherOp op);
   void emit(nn::ScatterAddOp op);
+  void emit(nn::ScatterOp op);
+  void emit(nn::TopKOp op);
+  void emit(nn::CumSumOp op);
   void emit(nn::AttentionOp op);
   void emit(nn::AttentionGradOp op);
   void emit(nn::ConvOp op);

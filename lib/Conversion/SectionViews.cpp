@@ -117,8 +117,8 @@ LogicalResult SectionPlacement::makeKernel(Operation *op) {
 
 /// Ops that a kernel of the library or a record of the plan stands for.
 static bool isDirect(Operation *op) {
-  return isa<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::AttentionOp, nn::AttentionGradOp, nn::ConvOp,
-             nn::ConvTransposeOp, nn::ConvWeightGradOp, nn::MaxPoolOp, nn::SumPoolOp, nn::SliceOp,
+  return isa<nn::MatmulOp, nn::GatherOp, nn::ScatterAddOp, nn::ScatterOp, nn::TopKOp, nn::CumSumOp, nn::AttentionOp,
+             nn::AttentionGradOp, nn::ConvOp, nn::ConvTransposeOp, nn::ConvWeightGradOp, nn::MaxPoolOp, nn::SumPoolOp, nn::SliceOp,
              nn::TransposeOp, nn::ConcatOp, nn::PadOp, nn::ConstantOp, sharding::PackOp,
              sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp,
              sharding::ControlSumOp, sharding::SumSquaresOp, sharding::NormOp>(op);

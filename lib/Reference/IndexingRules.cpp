@@ -1,6 +1,9 @@
-//===- IndexingRules.cpp - Gathers and their transpose --------------------===//
+//===- IndexingRules.cpp - Gathers, scatters and the order of elements ----===//
 #include "Indexing.h"
 #include "Rules.h"
+
+#include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace zero;
@@ -71,5 +74,103 @@ LogicalResult zero::reference::apply(nn::GatherNDOp op, Operands operands, Resul
     for (int64_t inner = 0; inner < slice; ++inner)
       results[0].copyElement(i * slice + inner, data, from * slice + inner);
   }
+  return success();
+}
+
+static double combine(nn::ScatterKind kind, double a, double b) {
+  switch (kind) {
+  case nn::ScatterKind::assign:
+    return b;
+  case nn::ScatterKind::add:
+    return a + b;
+  case nn::ScatterKind::mul:
+    return a * b;
+  case nn::ScatterKind::max:
+    return maximum(a, b);
+  case nn::ScatterKind::min:
+    return minimum(a, b);
+  }
+  llvm_unreachable("unknown kind");
+}
+
+/// Whether element a lies before element b of an integer tensor.
+static bool isLess(const HostTensor &tensor, int64_t a, int64_t b) {
+  // 64 bits without a sign do not fit getInt's result.
+  if (tensor.getElementType().isUnsignedInteger())
+    return static_cast<uint64_t>(a) < static_cast<uint64_t>(b);
+  return a < b;
+}
+
+static int64_t combine(nn::ScatterKind kind, const HostTensor &tensor, int64_t a, int64_t b) {
+  switch (kind) {
+  case nn::ScatterKind::assign:
+    return b;
+  case nn::ScatterKind::add:
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  case nn::ScatterKind::mul:
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  case nn::ScatterKind::max:
+    return isLess(tensor, a, b) ? b : a;
+  case nn::ScatterKind::min:
+    return isLess(tensor, b, a) ? b : a;
+  }
+  llvm_unreachable("unknown kind");
+}
+
+LogicalResult zero::reference::apply(nn::ScatterOp op, Operands operands, Results results) {
+  const HostTensor &data = operands[0], &updates = operands[1], &indices = operands[2];
+  HostTensor &result = results[0];
+  AxisView to(data.getShape(), op.getAxis());
+  int64_t count = indices.getNumElements();
+  llvm::copy(data.getBytes(), result.getBytes().begin());
+  // Floats are combined in double and rounded once.
+  std::vector<double> floats;
+  for (int64_t i = 0; data.isFloat() && i < data.getNumElements(); ++i)
+    floats.push_back(data.getFloat(i));
+  std::vector<bool> isTouched(data.getNumElements(), false);
+  for (int64_t i = 0; i < count; ++i) {
+    if (failed(checkIndex(op, indices, i, to.size)))
+      return failure();
+    for (int64_t outer = 0; outer < to.outer; ++outer)
+      for (int64_t inner = 0; inner < to.inner; ++inner) {
+        int64_t from = (outer * count + i) * to.inner + inner, at = to.at(outer, indices.getInt(i), inner);
+        isTouched[at] = true;
+        if (op.getKind() == nn::ScatterKind::assign)
+          result.copyElement(at, updates, from);
+        else if (data.isFloat())
+          floats[at] = combine(op.getKind(), floats[at], updates.getFloat(from));
+        else
+          result.setInt(at, combine(op.getKind(), data, result.getInt(at), updates.getInt(from)));
+      }
+  }
+  if (data.isFloat() && op.getKind() != nn::ScatterKind::assign)
+    for (auto [i, value] : llvm::enumerate(floats))
+      if (isTouched[i])
+        result.setFloat(i, value);
+  return success();
+}
+
+LogicalResult zero::reference::apply(nn::TopKOp op, Operands operands, Results results) {
+  const HostTensor &operand = operands[0];
+  AxisView from(operand.getShape(), op.getAxis()), to(results[0].getShape(), op.getAxis());
+  bool smallest = op.getSmallest();
+  auto isLarger = [&](int64_t a, int64_t b) {
+    if (!operand.isFloat())
+      return isLess(operand, operand.getInt(b), operand.getInt(a));
+    double x = operand.getFloat(a), y = operand.getFloat(b);
+    return std::isnan(x) ? !std::isnan(y) : x > y;
+  };
+  std::vector<int64_t> order(from.size);
+  for (int64_t outer = 0; outer < from.outer; ++outer)
+    for (int64_t inner = 0; inner < from.inner; ++inner) {
+      std::iota(order.begin(), order.end(), 0);
+      llvm::sort(order, [&](int64_t a, int64_t b) {
+        int64_t x = from.at(outer, a, inner), y = from.at(outer, b, inner);
+        bool larger = isLarger(x, y), smaller = isLarger(y, x);
+        return larger == smaller ? a < b : smallest ? smaller : larger;
+      });
+      for (int64_t i = 0; i < to.size; ++i)
+        results[0].setInt(to.at(outer, i, inner), order[i]);
+    }
   return success();
 }

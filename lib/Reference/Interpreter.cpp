@@ -53,7 +53,7 @@ FailureOr<SmallVector<HostTensor>> zero::reference::evaluate(Operation *op, Arra
       llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case<nn::ConstantOp, nn::IotaOp, nn::BroadcastOp, nn::BroadcastToOp, nn::ReshapeOp, nn::ShapeOfOp,
                 nn::TransposeOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp, nn::ScatterAddOp,
-                nn::GatherNDOp, nn::ReduceOp, nn::CumSumOp, nn::MatmulOp, nn::SoftmaxOp, nn::LayerNormOp,
+                nn::GatherNDOp, nn::ScatterOp, nn::TopKOp, nn::ReduceOp, nn::CumSumOp, nn::MatmulOp, nn::SoftmaxOp, nn::LayerNormOp,
                 nn::AttentionOp, nn::AttentionGradOp, nn::ConvOp, nn::ConvTransposeOp, nn::ConvWeightGradOp,
                 nn::MaxPoolOp, nn::SumPoolOp, nn::CrossEntropyOp, nn::MseLossOp, nn::OutputLossOp,
                 nn::GlobalNormOp, nn::AdamOp, nn::SgdOp>(

@@ -34,6 +34,8 @@ llvm::LogicalResult apply(nn::ConcatOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::GatherOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::ScatterAddOp op, Operands operands, Results results);
 llvm::LogicalResult apply(nn::GatherNDOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::ScatterOp op, Operands operands, Results results);
+llvm::LogicalResult apply(nn::TopKOp op, Operands operands, Results results);
 
 // ReductionRules.cpp
 llvm::LogicalResult apply(nn::ReduceOp op, Operands operands, Results results);

@@ -18,6 +18,15 @@ func.func @scatter_add() -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
+func.func @scatter() -> tensor<3xf32> {
+  %x = nn.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %u = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %i = nn.constant dense<[0, 3]> : tensor<2xi8>
+  // CHECK: error: 'nn.scatter' op index element 1 is 3, outside [0, 3)
+  %0 = nn.scatter add %x, %u[%i] axis 0 : tensor<3xf32>, tensor<2xf32>, tensor<2xi8>
+  return %0 : tensor<3xf32>
+}
+
 func.func @gather_nd() -> tensor<1xf32> {
   %x = nn.constant dense<1.0> : tensor<3x2xf32>
   %i = nn.constant dense<[[0, 2]]> : tensor<1x2xi64>

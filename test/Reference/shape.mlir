@@ -123,3 +123,52 @@ func.func @gather_nd() -> (tensor<2xf32>, tensor<2x2xf32>, tensor<3x1xf32>) {
   %2 = nn.gather_nd %x[%b] {batch_dims = 1 : i64} : tensor<3x2xf32>, tensor<3x1x1xi64> -> tensor<3x1xf32>
   return %0, %1, %2 : tensor<2xf32>, tensor<2x2xf32>, tensor<3x1xf32>
 }
+
+func.func @scatter() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x3xi32>, tensor<2xui8>, tensor<2xi1>) {
+  %x = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %u = nn.constant dense<[10.0, -2.0, 0.5]> : tensor<3xf32>
+  %i = nn.constant dense<[3, 0, 3]> : tensor<3xi64>
+  // CHECK: @scatter: tensor<4xf32> [-2, 2, 3, 0.5]
+  %0 = nn.scatter assign %x, %u[%i] axis 0 : tensor<4xf32>, tensor<3xf32>, tensor<3xi64>
+  // CHECK-NEXT: [-1, 2, 3, 14.5]
+  %1 = nn.scatter add %x, %u[%i] axis 0 : tensor<4xf32>, tensor<3xf32>, tensor<3xi64>
+  // CHECK-NEXT: [-2, 2, 3, 20]
+  %2 = nn.scatter mul %x, %u[%i] axis 0 : tensor<4xf32>, tensor<3xf32>, tensor<3xi64>
+  // CHECK-NEXT: [1, 2, 3, 10]
+  %3 = nn.scatter max %x, %u[%i] axis 0 : tensor<4xf32>, tensor<3xf32>, tensor<3xi64>
+  // CHECK-NEXT: [-2, 2, 3, 0.5]
+  %4 = nn.scatter min %x, %u[%i] axis 0 : tensor<4xf32>, tensor<3xf32>, tensor<3xi64>
+  // Columns 2 and 0 of each row.
+  %m = nn.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %v = nn.constant dense<[[10, 20], [30, 40]]> : tensor<2x2xi32>
+  %j = nn.constant dense<[2, 0]> : tensor<2xui8>
+  // CHECK-NEXT: tensor<2x3xi32> [21, 2, 13, 44, 5, 36]
+  %5 = nn.scatter add %m, %v[%j] axis 1 : tensor<2x3xi32>, tensor<2x2xi32>, tensor<2xui8>
+  // Without a sign, and wrapping around.
+  %b = nn.constant dense<[200, 100]> : tensor<2xui8>
+  %c = nn.constant dense<[100, 200]> : tensor<2xui8>
+  %k = nn.constant dense<[0, 1]> : tensor<2xi64>
+  // CHECK-NEXT: tensor<2xui8> [44, 44]
+  %6 = nn.scatter add %b, %c[%k] axis 0 : tensor<2xui8>, tensor<2xui8>, tensor<2xi64>
+  %p = nn.constant dense<[true, false]> : tensor<2xi1>
+  %q = nn.constant dense<[false, true]> : tensor<2xi1>
+  // CHECK-NEXT: tensor<2xi1> [0, 1]
+  %7 = nn.scatter assign %p, %q[%k] axis 0 : tensor<2xi1>, tensor<2xi1>, tensor<2xi64>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x3xi32>, tensor<2xui8>, tensor<2xi1>
+}
+
+// Of equals the lower index first; NaN is the largest.
+func.func @top_k() -> (tensor<2x3xi64>, tensor<2x3xi64>, tensor<1x4xi64>, tensor<2xi64>) {
+  %x = nn.constant dense<[[1.0, 3.0, 3.0, 0x7FC00000], [0.0, -0.0, -1.0, 2.0]]> : tensor<2x4xf32>
+  // CHECK: @top_k: tensor<2x3xi64> [3, 1, 2, 3, 0, 1]
+  %0 = nn.top_k %x axis 1 : tensor<2x4xf32> -> tensor<2x3xi64>
+  // CHECK-NEXT: [0, 1, 2, 2, 0, 1]
+  %1 = nn.top_k %x axis 1 smallest : tensor<2x4xf32> -> tensor<2x3xi64>
+  // CHECK-NEXT: [0, 0, 0, 0]
+  %2 = nn.top_k %x axis 0 : tensor<2x4xf32> -> tensor<1x4xi64>
+  // No sign: 2^64 - 1 is the largest.
+  %u = nn.constant dense<[1, 18446744073709551615]> : tensor<2xui64>
+  // CHECK-NEXT: [1, 0]
+  %3 = nn.top_k %u axis 0 : tensor<2xui64> -> tensor<2xi64>
+  return %0, %1, %2, %3 : tensor<2x3xi64>, tensor<2x3xi64>, tensor<1x4xi64>, tensor<2xi64>
+}

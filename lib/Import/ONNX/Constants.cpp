@@ -1,4 +1,5 @@
 //===- Constants.cpp - Operators that make tensors out of nothing ---------===//
+#include "Indexing.h"
 #include "OperatorTable.h"
 #include "Weights.h"
 
@@ -132,9 +133,30 @@ LogicalResult buildRange(NodeContext &node) {
   return node.set(std::move(result));
 }
 
+/// 1 on the k-th diagonal, in the shape of a matrix.
+LogicalResult buildEyeLike(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  if (x->rank() != 2)
+    return node.error() << "needs a matrix, not " << x->type();
+  FailureOr<Type> element = x->elementType();
+  if (node.attribute("dtype"))
+    element = node.elementType(static_cast<int>(node.intAttribute("dtype", 0)));
+  if (failed(element))
+    return failure();
+  constexpr int64_t kFar = int64_t(1) << 40; // beyond every row and column
+  int64_t k = std::clamp(node.intAttribute("k", 0), -kFar, kFar);
+  Tensor row = positions(node, *x, 0), column = positions(node, *x, 1);
+  if (k)
+    row = node.binary<nn::AddOp>(row, repeatLike(node, node.integers({k}, /*scalar=*/true), row));
+  return node.set(node.cast(compare(node, nn::ComparePredicate::eq, column, row), *element));
+}
+
 constexpr OperatorRow rows[] = {
     {"Constant", 1, kNewestOpset, buildConstant},
     {"ConstantOfShape", 9, kNewestOpset, buildConstantOfShape},
+    {"EyeLike", 9, kNewestOpset, buildEyeLike},
     {"Range", 11, kNewestOpset, buildRange},
 };
 

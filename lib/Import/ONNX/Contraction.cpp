@@ -2,36 +2,62 @@
 #include "Contraction.h"
 #include "OperatorTable.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
 
-namespace {
-
-/// Both operands have the same rank (at least 2) and the same batch dimensions.
-Tensor matmul(NodeContext &node, const Tensor &lhs, const Tensor &rhs, bool transposeLhs = false,
-              bool transposeRhs = false) {
+Tensor zero::onnx_import::product(NodeContext &node, const Tensor &lhs, const Tensor &rhs, bool transposeLhs,
+                                  bool transposeRhs) {
   int64_t rank = lhs.rank();
   Dims shape(ArrayRef(lhs.shape).drop_back(2));
-  shape.push_back(lhs.shape[transposeLhs ? rank - 1 : rank - 2]);
-  shape.push_back(rhs.shape[transposeRhs ? rank - 2 : rank - 1]);
-  return node.make<nn::MatmulOp>(std::move(shape), lhs.elementType(), lhs.value, rhs.value, transposeLhs,
-                                 transposeRhs);
+  Dim rows = lhs.shape[transposeLhs ? rank - 1 : rank - 2],
+      inner = lhs.shape[transposeLhs ? rank - 2 : rank - 1],
+      columns = rhs.shape[transposeRhs ? rank - 2 : rank - 1];
+  shape.append({rows, columns});
+  if (isa<FloatType>(lhs.elementType()))
+    return node.make<nn::MatmulOp>(std::move(shape), lhs.elementType(), lhs.value, rhs.value, transposeLhs,
+                                   transposeRhs);
+  // sum over k of lhs[.., m, k, 1] * rhs[.., 1, k, n]
+  auto turned = [&](const Tensor &x, bool transpose) {
+    SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    if (transpose)
+      std::swap(permutation[rank - 2], permutation[rank - 1]);
+    return node.transpose(x, permutation);
+  };
+  Tensor left = turned(lhs, transposeLhs), right = turned(rhs, transposeRhs);
+  Dims leftShape = left.shape, rightShape = right.shape;
+  leftShape.push_back(Dim(1));
+  rightShape.insert(rightShape.end() - 2, Dim(1));
+  Tensor pair[] = {node.reshape(left, std::move(leftShape), {left}),
+                   node.reshape(right, std::move(rightShape), {right})};
+  [[maybe_unused]] LogicalResult fits = node.broadcast(pair);
+  assert(succeeded(fits) && "the callers have compared the shapes");
+  return node.reduce(nn::ReduceKind::sum, node.binary<nn::MulOp>(pair[0], pair[1]), {rank - 1},
+                     /*keepDims=*/false);
 }
+
+namespace {
 
 LogicalResult checkInner(NodeContext &node, const Tensor &lhs, const Tensor &rhs, const Dim &left,
                          const Dim &right) {
-  if (lhs.elementType() != rhs.elementType() || !isa<FloatType>(lhs.elementType()))
-    return node.error() << "needs floats of one type, not " << lhs.type() << " and " << rhs.type();
+  if (lhs.elementType() != rhs.elementType() || lhs.elementType().isInteger(1))
+    return node.error() << "needs numbers of one type, not " << lhs.type() << " and " << rhs.type();
   if (left.isStatic() && right.isStatic() && left != right)
     return node.error() << "inner dimensions differ: " << left.value() << " of " << lhs.type() << " and "
                         << right.value() << " of " << rhs.type();
   return success();
 }
 
-Tensor scaled(NodeContext &node, const Tensor &x, double factor) {
+/// x * factor; a diagnostic where that is no integer and x holds such.
+FailureOr<Tensor> scaled(NodeContext &node, const Tensor &x, double factor) {
   if (factor == 1)
     return x;
+  if (!isa<FloatType>(x.elementType()) && factor != std::trunc(factor)) {
+    node.error() << "scales integers by " << factor;
+    return failure();
+  }
   Tensor number =
       node.broadcastTo(node.splat(factor, x.elementType()), x.shape, [&] { return node.shapeOf(x); });
   return node.binary<nn::MulOp>(x, number);
@@ -47,7 +73,11 @@ LogicalResult buildGemm(NodeContext &node) {
   bool transA = node.intAttribute("transA", 0), transB = node.intAttribute("transB", 0);
   if (failed(checkInner(node, *a, *b, a->shape[transA ? 0 : 1], b->shape[transB ? 1 : 0])))
     return failure();
-  Tensor product = scaled(node, matmul(node, *a, *b, transA, transB), node.floatAttribute("alpha", 1));
+  FailureOr<Tensor> scaledProduct =
+      scaled(node, product(node, *a, *b, transA, transB), node.floatAttribute("alpha", 1));
+  if (failed(scaledProduct))
+    return failure();
+  Tensor product = std::move(*scaledProduct);
   double beta = node.floatAttribute("beta", 1);
   if (!node.has(2) || beta == 0)
     return node.set(std::move(product));
@@ -58,9 +88,9 @@ LogicalResult buildGemm(NodeContext &node) {
   if (c->rank() > 2 || failed(fits) || *fits != product.shape)
     return node.error() << "C of type " << c->type() << " does not fit the product of type "
                         << product.type();
-  Tensor addend =
+  FailureOr<Tensor> addend =
       scaled(node, node.broadcastTo(*c, product.shape, [&] { return node.shapeOf(product); }), beta);
-  return node.set(node.binary<nn::AddOp>(product, addend));
+  return failed(addend) ? failure() : node.set(node.binary<nn::AddOp>(product, *addend));
 }
 
 /// x with its batch dimensions repeated to `batch`; `other` is the second operand, which may be what says
@@ -91,15 +121,13 @@ FailureOr<Tensor> zero::onnx_import::matrixProduct(NodeContext &node, const Tens
   if (failed(checkInner(node, lhs, rhs, lhs.shape.back(), rhs.shape[rhs.rank() - 2])))
     return failure();
 
-  Tensor product;
-  Dims shape;
+  Tensor result;
   if (rhs.rank() == 2) {
     // One weight for all rows: a single matrix product.
-    shape = Dims(ArrayRef(lhs.shape).drop_back());
+    Dims shape(ArrayRef(lhs.shape).drop_back());
     Tensor rows = node.reshape(lhs, {node.extent(lhs, 0, lhs.rank() - 1), lhs.shape.back()});
-    product = matmul(node, rows, rhs);
     shape.push_back(rhs.shape.back());
-    product = node.reshape(product, shape, {lhs});
+    result = node.reshape(product(node, rows, rhs), std::move(shape), {lhs});
   } else {
     FailureOr<Dims> batch =
         node.broadcastShape(ArrayRef(lhs.shape).drop_back(2), ArrayRef(rhs.shape).drop_back(2));
@@ -108,14 +136,14 @@ FailureOr<Tensor> zero::onnx_import::matrixProduct(NodeContext &node, const Tens
       return failure();
     }
     Tensor left = broadcastBatch(node, lhs, *batch, rhs), right = broadcastBatch(node, rhs, *batch, lhs);
-    product = matmul(node, left, right);
-    shape = product.shape;
+    result = product(node, left, right);
   }
+  Dims shape = result.shape;
   if (a.rank() == 1)
     shape.erase(shape.end() - 2);
   if (b.rank() == 1)
     shape.pop_back();
-  return node.reshape(product, std::move(shape), {product, lhs, rhs});
+  return node.reshape(result, std::move(shape), {result, lhs, rhs});
 }
 
 namespace {
@@ -124,8 +152,8 @@ LogicalResult buildMatMul(NodeContext &node) {
   FailureOr<Tensor> a = node.input(0), b = node.input(1);
   if (failed(a) || failed(b))
     return failure();
-  FailureOr<Tensor> product = matrixProduct(node, *a, *b);
-  return failed(product) ? failure() : node.set(std::move(*product));
+  FailureOr<Tensor> result = matrixProduct(node, *a, *b);
+  return failed(result) ? failure() : node.set(std::move(*result));
 }
 
 constexpr OperatorRow rows[] = {

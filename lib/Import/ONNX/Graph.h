@@ -59,6 +59,10 @@ public:
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name, bool isInitializer);
   /// As NodeContext::dependsOnParameter.
   bool dependsOnParameter(mlir::Value value) const;
+  /// As NodeContext::isWeight.
+  bool isWeight(mlir::Value value) const {
+    return llvm::any_of(storedTensors, [&](const auto &entry) { return entry->argument == value; });
+  }
 
   /// Imports the nodes of a branch or of one iteration, in the place of the node at work: its graph's inputs
   /// stand for `inputs`. Gives the graph's outputs. Nodes are named with `scope` in front.
@@ -94,7 +98,9 @@ private:
   mlir::FailureOr<const Binding *> lookUp(const std::string &name);
   mlir::FailureOr<const Binding *> lookUpOutput(const std::string &name);
   mlir::LogicalResult addLoss();
-  mlir::FailureOr<Tensor> addLabels(const Dims &shape, mlir::Type element);
+  Dims labelShape(const Dims &shape, mlir::Value prediction);
+  mlir::FailureOr<Tensor> addLabels(const Dims &positions, mlir::Type element, mlir::Value prediction);
+  mlir::FailureOr<Tensor> addLabelArgument(const Dims &shape, mlir::Type element);
   mlir::FailureOr<Tensor> addCrossEntropyLabels(Tensor &logits);
   /// One result for each output of the graph (Outputs.cpp).
   mlir::LogicalResult addOutputs();

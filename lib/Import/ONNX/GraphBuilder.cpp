@@ -263,7 +263,10 @@ std::optional<double> GraphBuilder::scalarConstant(const Tensor &x) {
   auto attribute = *value.getValues<Attribute>().begin();
   if (auto number = dyn_cast<FloatAttr>(attribute))
     return number.getValueAsDouble();
-  if (auto number = dyn_cast<IntegerAttr>(attribute))
-    return static_cast<double>(number.getValue().getSExtValue());
+  if (auto number = dyn_cast<IntegerAttr>(attribute)) {
+    bool hasNoSign = number.getType().isUnsignedInteger() || number.getType().isInteger(1);
+    return hasNoSign ? static_cast<double>(number.getValue().getZExtValue())
+                     : static_cast<double>(number.getValue().getSExtValue());
+  }
   return std::nullopt;
 }

@@ -361,6 +361,8 @@ FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef
   return importer->stored(tensor, name, /*isInitializer=*/false);
 }
 
+bool NodeContext::isWeight(Value value) const { return importer->isWeight(value); }
+
 bool Importer::dependsOnParameter(Value value) const {
   llvm::SetVector<Value> values;
   values.insert(value);

@@ -179,6 +179,8 @@ public:
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name);
   /// Whether a trained parameter is among what `value` is computed from.
   bool dependsOnParameter(mlir::Value value) const;
+  /// Whether the value is stored in the model: a weight, trained or not.
+  bool isWeight(mlir::Value value) const;
   /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.
   mlir::FailureOr<mlir::Type> elementType(int onnxType);
 };

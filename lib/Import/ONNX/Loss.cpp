@@ -1,5 +1,6 @@
 //===- Loss.cpp - The loss, the labels and the end of @forward ------------===//
 #include "Graph.h"
+#include "RowOrder.h"
 
 using namespace mlir;
 using namespace zero;
@@ -24,9 +25,36 @@ std::optional<LossSpec> LossSpec::parse(StringRef text) {
   return spec;
 }
 
+/// The shape of one batch of labels whose positions are those of `shape`. Of an output that is flattened to
+/// (batch x positions, ...) each sample keeps its own positions: (batch, positions, ...).
+Dims Importer::labelShape(const Dims &shape, Value prediction) {
+  if (shape.empty() || shape[0] == batch)
+    return shape;
+  Dim samples = batch;
+  if (shape[0].isStatic()) // a batch that the model fixes
+    for (const auto &[name, input] : bindings)
+      if (inputs.count(name) && !input.isSequence && input.tensors.front().rank())
+        samples = input.tensors.front().shape[0];
+  std::optional<Dim> each = Dim::divide(shape[0], samples);
+  if (!each || !each->isStatic() || each->value() < 2 || (shape[0].isStatic() && !samples.isStatic()) ||
+      !rowsFollowSamples(prediction, samples.typeSize(), each->value()))
+    return shape;
+  Dims result{samples, *each};
+  result.append(shape.begin() + 1, shape.end());
+  return result;
+}
+
 /// Labels of the given shape: a new argument, or the graph's own input of that name, which must have the
 /// shape.
-FailureOr<Tensor> Importer::addLabels(const Dims &shape, Type element) {
+FailureOr<Tensor> Importer::addLabels(const Dims &positions, Type element, Value prediction) {
+  Dims shape = labelShape(positions, prediction);
+  FailureOr<Tensor> labels = addLabelArgument(shape, element);
+  if (failed(labels) || shape == positions)
+    return labels;
+  return node.reshape(*labels, positions, {*labels});
+}
+
+FailureOr<Tensor> Importer::addLabelArgument(const Dims &shape, Type element) {
   Tensor labels;
   labels.shape = shape;
   if (inputs.count(options.labels)) {
@@ -68,7 +96,7 @@ FailureOr<Tensor> Importer::addCrossEntropyLabels(Tensor &logits) {
     if (declared != without(axis) && declared == without(1))
       axis = 1;
   }
-  FailureOr<Tensor> labels = addLabels(without(axis), node.builder.getI64Type());
+  FailureOr<Tensor> labels = addLabels(without(axis), node.builder.getI64Type(), logits.value);
   if (failed(labels))
     return failure();
   if (axis != rank - 1) {
@@ -114,7 +142,7 @@ LogicalResult Importer::addLoss() {
     break;
   }
   case LossSpec::Kind::MeanSquaredError: {
-    FailureOr<Tensor> labels = addLabels(prediction.shape, element);
+    FailureOr<Tensor> labels = addLabels(prediction.shape, element, prediction.value);
     if (failed(labels))
       return failure();
     Tensor target = node.cast(*labels, element);

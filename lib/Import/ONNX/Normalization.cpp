@@ -1,24 +1,24 @@
 //===- Normalization.cpp - Softmax and norms ------------------------------===//
 #include "OperatorTable.h"
+#include "Softmax.h"
 
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
 
-namespace {
-
-Tensor softmax(NodeContext &node, const Tensor &x, int64_t axis) {
-  return node.make<nn::SoftmaxOp>(x.shape, x.elementType(), x.value, axis);
-}
-
-/// x - max - log(sum(exp(x - max)))
-Tensor logSoftmax(NodeContext &node, const Tensor &x, int64_t axis) {
+Tensor zero::onnx_import::logSoftmax(NodeContext &node, const Tensor &x, int64_t axis) {
   auto along = [&](const Tensor &row) {
     return node.broadcastTo(row, x.shape, [&] { return node.shapeOf(x); });
   };
   Tensor shifted = node.binary<nn::SubOp>(x, along(node.reduce(nn::ReduceKind::max, x, {axis}, true)));
   Tensor sum = node.reduce(nn::ReduceKind::sum, node.unary<nn::ExpOp>(shifted), {axis}, true);
   return node.binary<nn::SubOp>(shifted, along(node.unary<nn::LogOp>(sum)));
+}
+
+namespace {
+
+Tensor softmax(NodeContext &node, const Tensor &x, int64_t axis) {
+  return node.make<nn::SoftmaxOp>(x.shape, x.elementType(), x.value, axis);
 }
 
 /// Before opset 13 all dimensions from `axis` on were one row.

@@ -1,5 +1,8 @@
 //===- Reduction.cpp - Reductions and running sums ------------------------===//
+#include "Indexing.h"
 #include "OperatorTable.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace zero;
@@ -57,7 +60,13 @@ LogicalResult buildReduce(NodeContext &node) {
   Tensor operand = before(node, *x);
   if (!*axes) // nothing is reduced
     return node.set(after(node, *x, {}, operand));
+  // Booleans (opset 20) are the numbers 0 and 1 meanwhile.
+  bool isBool = operand.elementType().isInteger(1);
+  if (isBool)
+    operand = node.cast(operand, node.builder.getI8Type());
   Tensor result = node.reduce(kind, operand, **axes, node.intAttribute("keepdims", 1) != 0);
+  if (isBool)
+    result = node.cast(result, node.builder.getI1Type());
   return node.set(after(node, *x, **axes, result));
 }
 
@@ -66,8 +75,60 @@ Tensor magnitude(NodeContext &node, const Tensor &x) { return node.unary<nn::Abs
 Tensor divide(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, const Tensor &sum) {
   return axes.empty() ? sum : node.binary<nn::DivOp>(sum, combined(node, x, axes, sum));
 }
+
+/// What is computed in floats of integers too, and truncated.
+Tensor inFloat(NodeContext &node, const Tensor &x, Type element,
+               llvm::function_ref<Tensor(const Tensor &)> function) {
+  if (isa<FloatType>(x.elementType()))
+    return function(x);
+  return node.cast(function(node.cast(x, element)), x.elementType());
+}
+
+/// The square root, with the gradient 0 at 0: that of a norm there (its own would be infinite).
 Tensor root(NodeContext &node, const Tensor &, ArrayRef<int64_t>, const Tensor &sum) {
-  return node.unary<nn::SqrtOp>(sum);
+  return inFloat(node, sum, node.builder.getF64Type(), [&](const Tensor &x) {
+    Tensor zero = repeatLike(node, node.splat(0, x.elementType()), x);
+    Tensor one = repeatLike(node, node.splat(1, x.elementType()), x);
+    Tensor isZero = compare(node, nn::ComparePredicate::eq, x, zero);
+    return select(node, isZero, zero, node.unary<nn::SqrtOp>(select(node, isZero, one, x)));
+  });
+}
+
+Tensor logarithm(NodeContext &node, const Tensor &, ArrayRef<int64_t>, const Tensor &sum) {
+  return inFloat(node, sum, node.builder.getF32Type(),
+                 [&](const Tensor &x) { return node.unary<nn::LogOp>(x); });
+}
+
+/// max + log(sum(exp(x - max))), where an infinite or undefined maximum is not taken out.
+LogicalResult buildReduceLogSumExp(NodeContext &node) {
+  FailureOr<Tensor> given = node.input(0);
+  if (failed(given))
+    return failure();
+  FailureOr<std::optional<SmallVector<int64_t>>> axes = reductionAxes(node, *given);
+  if (failed(axes))
+    return failure();
+  Tensor result = inFloat(node, *given, node.builder.getF32Type(), [&](const Tensor &x) {
+    if (!*axes)
+      return x;
+    Tensor largest = node.reduce(nn::ReduceKind::max, x, **axes, /*keepDims=*/true);
+    Type element = x.elementType();
+    Tensor zero = repeatLike(node, node.splat(0, element), largest);
+    Tensor infinity = repeatLike(node, node.splat(std::numeric_limits<double>::infinity(), element), largest);
+    Tensor isFinite = compare(node, nn::ComparePredicate::lt, node.unary<nn::AbsOp>(largest), infinity);
+    largest = select(node, isFinite, largest, zero);
+    Tensor whole = node.broadcastTo(largest, x.shape, [&] { return node.shapeOf(x); });
+    Tensor powers = node.unary<nn::ExpOp>(node.binary<nn::SubOp>(x, whole));
+    Tensor sum = node.reduce(nn::ReduceKind::sum, powers, **axes, /*keepDims=*/true);
+    Tensor kept = node.binary<nn::AddOp>(node.unary<nn::LogOp>(sum), largest);
+    if (node.intAttribute("keepdims", 1))
+      return kept;
+    Dims shape;
+    for (auto [dim, size] : llvm::enumerate(kept.shape))
+      if (!llvm::is_contained(**axes, static_cast<int64_t>(dim)))
+        shape.push_back(size);
+    return node.reshape(kept, std::move(shape), {kept});
+  });
+  return node.set(std::move(result));
 }
 
 LogicalResult buildCumSum(NodeContext &node) {
@@ -78,6 +139,8 @@ LogicalResult buildCumSum(NodeContext &node) {
   FailureOr<int64_t> axis = node.axis(*given, x->rank());
   if (failed(axis))
     return failure();
+  if (x->elementType().isInteger(1))
+    return node.error() << "cannot sum " << x->type();
   return node.set(node.make<nn::CumSumOp>(x->shape, x->elementType(), x->value, *axis,
                                           node.intAttribute("exclusive", 0) != 0,
                                           node.intAttribute("reverse", 0) != 0));
@@ -87,6 +150,8 @@ constexpr OperatorRow rows[] = {
     {"CumSum", 11, kNewestOpset, buildCumSum},
     {"ReduceL1", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, magnitude>},
     {"ReduceL2", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, square, root>},
+    {"ReduceLogSum", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, asItIs, logarithm>},
+    {"ReduceLogSumExp", 1, kNewestOpset, buildReduceLogSumExp},
     {"ReduceMax", 1, kNewestOpset, buildReduce<nn::ReduceKind::max>},
     {"ReduceMean", 1, kNewestOpset, buildReduce<nn::ReduceKind::sum, asItIs, divide>},
     {"ReduceMin", 1, kNewestOpset, buildReduce<nn::ReduceKind::min>},

@@ -1,4 +1,5 @@
 //===- Shape.cpp - Operators that move elements or speak about shapes -----===//
+#include "Indexing.h"
 #include "OperatorTable.h"
 #include "Split.h"
 
@@ -212,121 +213,6 @@ LogicalResult buildConcat(NodeContext &node) {
   return failed(joined) ? failure() : node.set(std::move(*joined));
 }
 
-/// Sizes are an input since opset 13, an attribute before; else equal parts (the last smaller, since opset
-/// 18).
-LogicalResult buildSplit(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", 0), x->rank());
-  FailureOr<std::optional<SmallVector<int64_t>>> given = node.inputOrAttribute(1, "split");
-  if (failed(axis) || failed(given))
-    return failure();
-  if (!x->shape[*axis].isStatic())
-    return node.error() << "splits dimension " << *axis << ", whose size is not known";
-  int64_t extent = x->shape[*axis].value(), count = static_cast<int64_t>(node.results.size());
-  if (node.intAttribute("num_outputs", count) != count)
-    return node.error() << "has " << count << " outputs and num_outputs "
-                        << node.intAttribute("num_outputs", count);
-  SmallVector<int64_t> sizes;
-  if (*given) {
-    sizes = std::move(**given);
-  } else {
-    int64_t each = (extent + count - 1) / count;
-    for (int64_t i = 0; i < count; ++i)
-      sizes.push_back(std::clamp<int64_t>(extent - i * each, 0, each));
-  }
-  if (static_cast<int64_t>(sizes.size()) != count)
-    return node.error() << "has " << count << " outputs and " << sizes.size() << " sizes";
-  FailureOr<SmallVector<Tensor, 1>> parts = splitTensor(node, *x, *axis, sizes);
-  if (failed(parts))
-    return failure();
-  for (auto [index, part] : llvm::enumerate(*parts))
-    if (failed(node.set(part, index)))
-      return failure();
-  return success();
-}
-
-/// One list of Slice: an input since opset 10, an attribute before.
-FailureOr<std::optional<Dims>> sliceList(NodeContext &node, unsigned index, StringRef name) {
-  if (node.opset < 10) {
-    std::optional<SmallVector<int64_t>> list = node.intsAttribute(name);
-    if (!list)
-      return std::optional<Dims>();
-    return std::optional(Dims(llvm::map_range(*list, [](int64_t n) { return Dim(n); })));
-  }
-  if (!node.has(index))
-    return std::optional<Dims>();
-  FailureOr<Tensor> tensor = node.input(index);
-  if (failed(tensor))
-    return failure();
-  if (!tensor->contents) {
-    node.error() << name << " (input " << index << ") must be constant";
-    return failure();
-  }
-  return tensor->contents;
-}
-
-LogicalResult buildSlice(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
-    return failure();
-  // starts, ends, axes, steps
-  StringRef names[] = {"starts", "ends", "axes", "steps"};
-  std::optional<Dims> lists[4];
-  for (unsigned i = 0; i < 4; ++i) {
-    FailureOr<std::optional<Dims>> list = sliceList(node, i + 1, names[i]);
-    if (failed(list))
-      return failure();
-    lists[i] = std::move(*list);
-  }
-  const auto &[starts, ends, axes, steps] = lists;
-  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
-      (steps && steps->size() != starts->size()))
-    return node.error() << "needs starts, ends, axes and steps of one length";
-  SmallVector<int64_t> from(x->rank(), 0), by(x->rank(), 1);
-  Dims shape = x->shape;
-  for (size_t i = 0; i < starts->size(); ++i) {
-    Dim start = (*starts)[i], end = (*ends)[i], step = steps ? (*steps)[i] : Dim(1);
-    Dim given = axes ? (*axes)[i] : Dim(static_cast<int64_t>(i));
-    if (!given.isStatic() || !step.isStatic())
-      return node.error() << "axes and steps must be constant";
-    FailureOr<int64_t> axis = node.axis(given.value(), x->rank());
-    if (failed(axis))
-      return failure();
-    const Dim &extent = x->shape[*axis];
-    if (step.is(0) || step.is(INT64_MIN))
-      return node.error() << "has step " << step.value();
-    if (!extent.isStatic()) {
-      // Only the whole dimension, whatever it is: exporters write INT64_MAX, INT32_MAX or 10^9 (tf2onnx) for
-      // its end, and no batch is that large.
-      constexpr int64_t kWhole = 1000000000;
-      bool whole = step.is(1) && start.is(0) && (end == extent || (end.isStatic() && end.value() >= kWhole));
-      if (!whole)
-        return node.error() << "cuts dimension " << *axis << ", whose size is not known";
-      continue;
-    }
-    if (!start.isStatic() || !end.isStatic())
-      return node.error() << "starts and ends must be constant";
-    int64_t n = extent.value(), s = step.value();
-    auto clamp = [&](int64_t index, int64_t low, int64_t high) {
-      return std::clamp(index < 0 ? (index < -n ? low : index + n) : index, low, high);
-    };
-    int64_t first = s > 0 ? clamp(start.value(), 0, n) : clamp(start.value(), 0, std::max<int64_t>(n - 1, 0));
-    if (s < 0 && start.value() < -n)
-      first = -1;
-    int64_t last = s > 0 ? clamp(end.value(), 0, n) : (end.value() < -n ? -1 : clamp(end.value(), -1, n - 1));
-    int64_t span = s > 0 ? last - first : first - last; // no sum with s, which may be the largest integer
-    int64_t size = span > 0 ? (span - 1) / (s > 0 ? s : -s) + 1 : 0;
-    shape[*axis] = Dim(size);
-    from[*axis] = size > 0 ? first : 0;
-    by[*axis] = s;
-  }
-  if (shape == x->shape && llvm::all_of(by, [](int64_t s) { return s == 1; }))
-    return node.set(*x);
-  return node.set(node.slice(*x, from, by, std::move(shape)));
-}
-
 LogicalResult buildExpand(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0), shape = node.sizesInput(1);
   if (failed(x) || failed(shape))
@@ -433,15 +319,16 @@ LogicalResult buildTrilu(NodeContext &node) {
       return failure();
     k = *given;
   }
-  if (rank < 2 || !x->shape[rank - 1].isStatic() || !x->shape[rank - 2].isStatic())
-    return node.error() << "needs matrices of known size, not " << x->type();
+  if (rank < 2)
+    return node.error() << "needs matrices, not " << x->type();
   bool upper = node.intAttribute("upper", 1) != 0;
   Dims matrix(ArrayRef(x->shape).take_back(2));
-  Type i64 = node.builder.getI64Type();
-  Tensor row = node.make<nn::IotaOp>(matrix, i64, 0), column = node.make<nn::IotaOp>(matrix, i64, 1);
+  auto sizes = [&] { return node.slice(node.shapeOf(*x), {rank - 2}, {1}, {Dim(2)}); };
+  Tensor row = positions(node, matrix, 0, sizes), column = positions(node, matrix, 1, sizes);
+  constexpr int64_t kFar = int64_t(1) << 40; // beyond every row and column
   if (k)
-    row = node.binary<nn::AddOp>(row,
-                                 node.broadcastTo(node.splat(static_cast<double>(k), i64), matrix, nullptr));
+    row = node.binary<nn::AddOp>(
+        row, node.broadcastTo(node.integers({std::clamp(k, -kFar, kFar)}, /*scalar=*/true), matrix, sizes));
   Tensor keep = node.make<nn::CompareOp>(matrix, node.builder.getI1Type(),
                                          upper ? nn::ComparePredicate::ge : nn::ComparePredicate::le,
                                          column.value, row.value);
@@ -455,8 +342,7 @@ constexpr OperatorRow rows[] = {
     {"Concat", 4, kNewestOpset, buildConcat},   {"Expand", 8, kNewestOpset, buildExpand},
     {"Flatten", 1, kNewestOpset, buildFlatten}, {"Pad", 2, kNewestOpset, buildPad},
     {"Reshape", 5, kNewestOpset, buildReshape}, {"Shape", 1, kNewestOpset, buildShape},
-    {"Size", 1, kNewestOpset, buildSize},       {"Slice", 1, kNewestOpset, buildSlice},
-    {"Split", 2, kNewestOpset, buildSplit},     {"Squeeze", 1, kNewestOpset, buildSqueeze},
+    {"Size", 1, kNewestOpset, buildSize},       {"Squeeze", 1, kNewestOpset, buildSqueeze},
     {"Tile", 6, kNewestOpset, buildTile},       {"Transpose", 1, kNewestOpset, buildTranspose},
     {"Trilu", 14, kNewestOpset, buildTrilu},    {"Unsqueeze", 1, kNewestOpset, buildUnsqueeze},
 };

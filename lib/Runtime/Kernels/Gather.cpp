@@ -25,6 +25,12 @@ public:
         const char *source = data + row * rowBytes;
         char *target = out + item * rowBytes;
         switch (rowBytes) { // single elements: a call of memcpy would cost more than the copy
+        case 1:
+          *target = *source;
+          break;
+        case 2:
+          std::memcpy(target, source, 2);
+          break;
         case 4:
           std::memcpy(target, source, 4);
           break;

@@ -1,4 +1,4 @@
-//===- Indices.h - Index tensors of gather and scatter_add ----------------===//
+//===- Indices.h - Index tensors of gather and the scatters ---------------===//
 #ifndef ZERO_LIB_RUNTIME_KERNELS_INDICES_H
 #define ZERO_LIB_RUNTIME_KERNELS_INDICES_H
 
@@ -7,19 +7,46 @@
 
 namespace zero::kernels {
 
-/// `count` indices into an axis of `axisSize`, stored as i64 or i32.
+/// `count` indices into an axis of `axisSize`, stored as integers of any type.
 struct IndexReader {
-  bool wide = true;
+  Element element = Element::I64;
   int64_t axisSize = 0, count = 0;
 
   static IndexReader make(Parameters &parameters, int64_t element, int64_t axisSize, int64_t count) {
-    if (element != static_cast<int64_t>(Element::I64) && element != static_cast<int64_t>(Element::I32))
-      parameters.fail("indices are i64 or i32, got element type " + std::string(elementName(element)));
-    return {element == static_cast<int64_t>(Element::I64), axisSize, count};
+    switch (static_cast<Element>(element)) {
+    case Element::I64:
+    case Element::I32:
+    case Element::I16:
+    case Element::I8:
+    case Element::U8:
+    case Element::U16:
+    case Element::U32:
+    case Element::U64:
+      break;
+    default:
+      parameters.fail("indices are integers, got element type " + std::string(elementName(element)));
+    }
+    return {static_cast<Element>(element), axisSize, count};
   }
 
+  /// A u64 above every i64 reads as a negative number: out of range as well.
   int64_t at(const void *data, int64_t position) const {
-    return wide ? static_cast<const int64_t *>(data)[position] : static_cast<const int32_t *>(data)[position];
+    switch (element) {
+    case Element::I32:
+      return static_cast<const int32_t *>(data)[position];
+    case Element::I16:
+      return static_cast<const int16_t *>(data)[position];
+    case Element::I8:
+      return static_cast<const int8_t *>(data)[position];
+    case Element::U8:
+      return static_cast<const uint8_t *>(data)[position];
+    case Element::U16:
+      return static_cast<const uint16_t *>(data)[position];
+    case Element::U32:
+      return static_cast<const uint32_t *>(data)[position];
+    default:
+      return static_cast<const int64_t *>(data)[position];
+    }
   }
 
   /// BadInput naming the first index outside [0, axisSize).

@@ -10,10 +10,12 @@
 //
 // Index patterns are followed as affine forms (IndexForms.h), whatever their size. Other tensors without
 // inputs are evaluated by the reference interpreter where the result has no more elements than it is made of:
-// constants never grow.
+// constants never grow. A gather by index tuples that is no slice becomes one by linear indices, which has a
+// gradient and a kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "IndexForms.h"
+#include "LinearIndices.h"
 #include "zero/Reference/Interpreter.h"
 #include "zero/Transforms/NN/Passes.h"
 
@@ -42,8 +44,12 @@ public:
   void runOnOperation() override {
     Counts counts;
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        fold(function.getBody().front(), counts);
+      if (!function.isExternal()) {
+        Block &body = function.getBody().front();
+        fold(body, counts);
+        if (lowerTuples(body)) // whose arithmetic may fold
+          fold(body, counts);
+      }
     if (remarks)
       emitRemark(getOperation().getLoc())
           << "folding replaced " << counts.patterns + counts.constants + counts.slices + counts.others
@@ -67,6 +73,21 @@ private:
     if (isa_and_nonnull<SliceOp>(op))
       return {&counts.slices, "a slice"};
     return {&counts.others, "another value"};
+  }
+
+  /// Gathers by index tuples that were not found to be slices; true if there are any.
+  static bool lowerTuples(Block &body) {
+    SmallVector<GatherNDOp> gathers;
+    for (GatherNDOp op : body.getOps<GatherNDOp>())
+      if (op.getType().hasStaticShape() && op.getData().getType().hasStaticShape() &&
+          op.getIndices().getType().hasStaticShape())
+        gathers.push_back(op);
+    for (GatherNDOp op : gathers) {
+      OpBuilder builder(op);
+      op.replaceAllUsesWith(gatherByLinearIndex(builder, op));
+      op.erase();
+    }
+    return !gathers.empty();
   }
 
   void fold(Block &body, Counts &counts) {

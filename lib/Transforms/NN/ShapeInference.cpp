@@ -103,6 +103,29 @@ LogicalResult inferGatherND(GatherNDOp op) {
   return success();
 }
 
+LogicalResult inferTopK(TopKOp op) {
+  SmallVector<int64_t> shape(shapeOf(op.getOperand()));
+  int64_t axis = op.getAxis(), k = shapeOf(op.getResult())[axis];
+  if (!ShapedType::isDynamic(k) && k > shape[axis])
+    return op.emitOpError() << "takes " << k << " elements of dimension " << axis << ", which has "
+                            << shape[axis] << " once the batch is bound";
+  shape[axis] = k;
+  setShape(op, shape);
+  return success();
+}
+
+/// The result is the data with other elements; the updates have to fit.
+LogicalResult inferScatter(ScatterOp op) {
+  SmallVector<int64_t> expected =
+      gatherShape(shapeOf(op.getData()), shapeOf(op.getIndices()), op.getAxis());
+  if (ArrayRef(expected) != shapeOf(op.getUpdates()))
+    return op.emitOpError() << "has updates of shape " << formatShape(shapeOf(op.getUpdates()))
+                            << " where data and indices give " << formatShape(expected)
+                            << " once the batch is bound";
+  setShape(op, shapeOf(op.getData()));
+  return success();
+}
+
 LogicalResult inferMatmul(MatmulOp op) {
   ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs());
   SmallVector<int64_t> shape(lhs.drop_back(2));
@@ -184,6 +207,8 @@ LogicalResult zero::inferResultTypes(Operation *op) {
             return success();
           })
           .Case<GatherNDOp>(inferGatherND)
+          .Case<ScatterOp>(inferScatter)
+          .Case<TopKOp>(inferTopK)
           .Case<ReduceOp>([](ReduceOp reduce) {
             setShape(reduce, dropAxes(shapeOf(reduce.getOperand()), reduce.getAxes()));
             return success();

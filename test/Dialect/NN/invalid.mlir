@@ -314,6 +314,70 @@ func.func @gather_nd_shape(%x: tensor<5x7xf32>, %i: tensor<4x1xi64>) {
 
 // -----
 
+func.func @scatter_axis(%x: tensor<5x7xf32>, %u: tensor<2x7xf32>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{axis 2 is outside [0, 2)}}
+  %0 = nn.scatter add %x, %u[%i] axis 2 : tensor<5x7xf32>, tensor<2x7xf32>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @scatter_element(%x: tensor<5x7xf32>, %u: tensor<2x7xf64>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{updates has element type 'f64' but data has 'f32'}}
+  %0 = nn.scatter add %x, %u[%i] axis 0 : tensor<5x7xf32>, tensor<2x7xf64>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @scatter_updates(%x: tensor<5x7xf32>, %u: tensor<3x7xf32>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{updates has shape [3, 7] but data and indices give [2, 7]}}
+  %0 = nn.scatter assign %x, %u[%i] axis 0 : tensor<5x7xf32>, tensor<3x7xf32>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @scatter_bits(%x: tensor<5xi1>, %u: tensor<2xi1>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{kind mul has no meaning for i1}}
+  %0 = nn.scatter mul %x, %u[%i] axis 0 : tensor<5xi1>, tensor<2xi1>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @top_k_axis(%x: tensor<5x7xf32>) {
+  // expected-error @+1 {{axis -1 is outside [0, 2)}}
+  %0 = nn.top_k %x axis -1 : tensor<5x7xf32> -> tensor<5x3xi64>
+  return
+}
+
+// -----
+
+func.func @top_k_rank(%x: tensor<5x7xf32>) {
+  // expected-error @+1 {{result has 1 dimensions but the operand has 2}}
+  %0 = nn.top_k %x axis 0 : tensor<5x7xf32> -> tensor<3xi64>
+  return
+}
+
+// -----
+
+func.func @top_k_many(%x: tensor<5x7xf32>) {
+  // expected-error @+1 {{result has 8 elements along axis 1 but the operand only 7}}
+  %0 = nn.top_k %x axis 1 : tensor<5x7xf32> -> tensor<5x8xi64>
+  return
+}
+
+// -----
+
+func.func @top_k_shape(%x: tensor<5x7xf32>) {
+  // expected-error @+1 {{result has shape [4, 3] but the operand gives [5, 3]}}
+  %0 = nn.top_k %x axis 1 : tensor<5x7xf32> -> tensor<4x3xi64>
+  return
+}
+
+// -----
+
 func.func @reduce_axes(%x: tensor<5x7xf32>) {
   // expected-error @+1 {{axes[0] is 2, outside [0, 2)}}
   %0 = nn.reduce sum %x axes [2] : tensor<5x7xf32> to tensor<5xf32>

@@ -111,6 +111,16 @@ func.func @indexing(%d: tensor<5x7xf32>, %i: tensor<2x3xi64>) {
   %t = nn.constant dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>
   // CHECK: nn.gather_nd %{{.*}}[%{{.*}}] : tensor<5x7xf32>, tensor<2x2xi64> -> tensor<2xf32>
   %2 = nn.gather_nd %d[%t] : tensor<5x7xf32>, tensor<2x2xi64> -> tensor<2xf32>
+  %at = nn.constant dense<[6, 0]> : tensor<2xui16>
+  %u = nn.gather %d[%at] axis 1 : tensor<5x7xf32>, tensor<2xui16> -> tensor<5x2xf32>
+  // CHECK: nn.scatter assign %{{.*}}, %{{.*}}[%{{.*}}] axis 1 : tensor<5x7xf32>, tensor<5x2xf32>, tensor<2xui16>
+  %3 = nn.scatter assign %d, %u[%at] axis 1 : tensor<5x7xf32>, tensor<5x2xf32>, tensor<2xui16>
+  // CHECK-NEXT: nn.scatter max %{{.*}}, %{{.*}}[%{{.*}}] axis 1 : tensor<5x7xf32>, tensor<5x2xf32>, tensor<2xui16>
+  %4 = nn.scatter max %3, %u[%at] axis 1 : tensor<5x7xf32>, tensor<5x2xf32>, tensor<2xui16>
+  // CHECK-NEXT: nn.top_k %{{.*}} axis 1 : tensor<5x7xf32> -> tensor<5x3xi64>
+  %5 = nn.top_k %4 axis 1 : tensor<5x7xf32> -> tensor<5x3xi64>
+  // CHECK-NEXT: nn.top_k %{{.*}} axis 0 smallest : tensor<5x7xf32> -> tensor<0x7xi64>
+  %6 = nn.top_k %4 axis 0 smallest : tensor<5x7xf32> -> tensor<0x7xi64>
   return
 }
 

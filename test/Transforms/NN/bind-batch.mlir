@@ -84,6 +84,18 @@ func.func @windows(%x: tensor<?x2x9xf32> {nn.role = #nn.role<input "x">}, %w: te
 
 // -----
 
+// CHECK-LABEL: func @scatters(
+// CHECK:         nn.scatter add {{.*}} : tensor<8x6x4xf32>, tensor<8x2x4xf32>, tensor<2xi64>
+// CHECK:         nn.top_k {{.*}} : tensor<8x6x4xf32> -> tensor<8x3x4xi64>
+func.func @scatters(%x: tensor<?x6x4xf32> {nn.role = #nn.role<input "x">}, %i: tensor<2xi64>) -> tensor<?x3x4xi64> {
+  %0 = nn.slice %x starts [0, 1, 0] strides [1, 1, 1] : tensor<?x6x4xf32> to tensor<?x2x4xf32>
+  %1 = nn.scatter add %x, %0[%i] axis 1 : tensor<?x6x4xf32>, tensor<?x2x4xf32>, tensor<2xi64>
+  %2 = nn.top_k %1 axis 1 : tensor<?x6x4xf32> -> tensor<?x3x4xi64>
+  return %2 : tensor<?x3x4xi64>
+}
+
+// -----
+
 // A shape that is read as data is a constant; broadcast_to repeats both ways.
 // CHECK-LABEL: func @both_ways(
 // CHECK-DAG:     nn.constant dense<[8, 1]> : tensor<2xi64>
@@ -236,6 +248,14 @@ func.func @predicts(%x: tensor<?x4xf32> {nn.role = #nn.role<input "x">}, %table:
 
 // -----
 
+func.func @too_many(%x: tensor<?x4xf32> {nn.role = #nn.role<input "x">}) -> tensor<9x4xi64> {
+  // expected-error @+1 {{takes 9 elements of dimension 0, which has 8 once the batch is bound}}
+  %0 = nn.top_k %x axis 0 : tensor<?x4xf32> -> tensor<9x4xi64>
+  return %0 : tensor<9x4xi64>
+}
+
+// -----
+
 // What the loss does not need and cannot be bound is left out, with what depends on it; other outputs stay.
 // CHECK-LABEL: func @left_out(
 // CHECK-SAME:    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<8x1xf32> {nn.batched, nn.role = #nn.role<output "x">})
@@ -251,4 +271,12 @@ func.func @left_out(%x: tensor<?x1xf32> {nn.role = #nn.role<input "x">}, %n: ten
   // expected-remark @below {{output 'late' is left out of predictions: 'nn.reshape' op has a shape that depends on data}}
   %2 = nn.neg %1 : tensor<?x?xf32>
   return %s, %c, %2, %x : tensor<f32>, tensor<i64>, tensor<?x?xf32>, tensor<?x1xf32>
+}
+
+// -----
+
+func.func @updates(%x: tensor<?x4xf32> {nn.role = #nn.role<input "x">}, %u: tensor<7x2xf32>, %i: tensor<2xi64>) -> tensor<?x4xf32> {
+  // expected-error @+1 {{has updates of shape [7, 2] where data and indices give [8, 2] once the batch is bound}}
+  %0 = nn.scatter assign %x, %u[%i] axis 1 : tensor<?x4xf32>, tensor<7x2xf32>, tensor<2xi64>
+  return %0 : tensor<?x4xf32>
 }

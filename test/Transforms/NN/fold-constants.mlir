@@ -161,3 +161,34 @@ func.func @leaves(%x: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>, tensor<1x
   %7 = nn.compare eq %5, %6 : tensor<4x4xi64> -> tensor<4x4xi1>
   return %0, %2, %4, %7 : tensor<4xi64>, tensor<4xi64>, tensor<1xi64>, tensor<4x4xi1>
 }
+
+// -----
+
+// Index tuples that are no positions become linear indices: dimensions 0 (the batch), 1 and 2 are one, and what is outside
+// one of them is outside the whole.
+// CHECK-LABEL: func @tuples(
+// CHECK-SAME:      %[[X:.*]]: tensor<3x5x4x2xf32>, %[[I:.*]]: tensor<3x2xi64>)
+// CHECK-NOT:     nn.gather_nd
+// CHECK:         %[[OUTSIDE:.*]] = nn.constant dense<-1> : tensor<3xi64>
+// CHECK-NEXT:    %[[LINEAR:.*]] = nn.select %{{.*}}, %{{.*}}, %[[OUTSIDE]] : tensor<3xi1>, tensor<3xi64>
+// CHECK-NEXT:    %[[FLAT:.*]] = nn.reshape %[[X]] : tensor<3x5x4x2xf32> to tensor<60x2xf32>
+// CHECK-NEXT:    nn.gather %[[FLAT]][%[[LINEAR]]] axis 0 : tensor<60x2xf32>, tensor<3xi64> -> tensor<3x2xf32>
+func.func @tuples(%x: tensor<3x5x4x2xf32>, %i: tensor<3x2xi64>) -> tensor<3x2xf32> {
+  %0 = nn.gather_nd %x[%i] {batch_dims = 1} : tensor<3x5x4x2xf32>, tensor<3x2xi64> -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+// Scatters and orders of constants are evaluated.
+// CHECK-LABEL: func @evaluated(
+// CHECK-DAG:     nn.constant dense<[2, 0]> : tensor<2xi64>
+// CHECK-DAG:     nn.constant dense<[7, 2, 8]> : tensor<3xi64>
+// CHECK-NEXT:    return
+func.func @evaluated() -> (tensor<2xi64>, tensor<3xi64>) {
+  %x = nn.constant dense<[3, 2, 5]> : tensor<3xi64>
+  %u = nn.constant dense<[8, 7]> : tensor<2xi64>
+  %0 = nn.top_k %x axis 0 : tensor<3xi64> -> tensor<2xi64>
+  %1 = nn.scatter assign %x, %u[%0] axis 0 : tensor<3xi64>, tensor<2xi64>, tensor<2xi64>
+  return %0, %1 : tensor<2xi64>, tensor<3xi64>
+}

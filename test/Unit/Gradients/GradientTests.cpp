@@ -244,7 +244,7 @@ std::vector<Case> indexingCases() {
                 "%y = nn.scatter_add %x[%i] axis " + axis + " : " + updates + ", " + indices + " -> " + to,
                 {{"y", to}}};
   };
-  return {
+  std::vector<Case> cases{
       gather("gather", f64({5, 2}), "tensor<2x2xi64>", {4, 0, 4, 4}, "0", f64({2, 2, 2})),
       gather("gather_axis", f64({2, 5, 2}), "tensor<3xi32>", {1, 1, 2}, "1", f64({2, 3, 2})),
       gather("gather_scalar", f64({3, 2}), "tensor<i64>", {2}, "0", f64({2})),
@@ -253,6 +253,56 @@ std::vector<Case> indexingCases() {
       scatter("scatter_add_axis", f64({2, 3}), "tensor<3xi64>", {1, 0, 1}, "1", f64({2, 4})),
       scatter("scatter_add_none", f64({0, 2}), "tensor<0xi64>", {}, "0", f64({3, 2})),
   };
+  struct Update {
+    const char *name;
+    std::vector<int64_t> data, updates, indices;
+    std::string type, axis;
+  };
+  for (std::string kind : {"assign", "add", "mul", "max", "min"}) {
+    for (const Update &n : {Update{"rows", {4, 2}, {2, 2}, {3, 1}, "tensor<2xi64>", "0"},
+                            Update{"repeated", {3, 2}, {4, 2}, {2, 0, 2, 2}, "tensor<4xi32>", "0"},
+                            Update{"axis", {2, 3, 2}, {2, 2, 2, 2}, {1, 1, 0, 1}, "tensor<2x2xi64>", "1"},
+                            Update{"scalar", {3}, {}, {1}, "tensor<i8>", "0"},
+                            Update{"none", {3, 2}, {0, 2}, {}, "tensor<0xi64>", "0"},
+                            Update{"no_columns", {3, 0}, {1, 0}, {2}, "tensor<1xi64>", "0"}})
+      for (std::string which : {"both", "data", "updates"}) {
+        Argument data{"x", f64(n.data)}, updates{"u", f64(n.updates)}, indices{"i", n.type, n.indices};
+        Case test{"scatter_" + kind + "_" + n.name + "_" + which,
+                  {},
+                  {},
+                  "%y = nn.scatter " + kind + " %x, %u[%i] axis " + n.axis + " : " + data.type + ", " +
+                      updates.type + ", " + n.type,
+                  {{"y", data.type}}};
+        (which == "updates" ? test.inputs : test.parameters).push_back(data);
+        (which == "data" ? test.inputs : test.parameters).push_back(updates);
+        test.inputs.push_back(indices);
+        cases.push_back(test);
+      }
+    // Equals: the same value is the data at index 0 and twice an update there.
+    std::string one = f64({1}), two = f64({2});
+    cases.push_back({"scatter_" + kind + "_equal",
+                     {{"x", two}},
+                     {{"i", "tensor<2xi64>", {0, 0}}},
+                     "%a = nn.slice %x starts [0] strides [1] : " + two + " to " + one +
+                         "\n%u = nn.broadcast %a dims [0] : " + one + " to " + two + "\n%y = nn.scatter " +
+                         kind + " %x, %u[%i] axis 0 : " + two + ", " + two + ", tensor<2xi64>",
+                     {{"y", two}}});
+  }
+  // Products with none, one and more zeros at an index: all parameters are 1, and integers taken from them.
+  std::string six = f64({6}), three = f64({3});
+  cases.push_back({"scatter_mul_zeros",
+                   {{"x", three}, {"u", six}},
+                   {{"i", "tensor<6xi64>", {0, 1, 1, 2, 2, 0}},
+                    {"iu", "tensor<6xi64>", {0, 1, 3, 1, 1, 3}},
+                    {"ix", "tensor<3xi64>", {-1, 0, 1}}},
+                   "%fu = nn.cast %iu : tensor<6xi64> to " + six + "\n%fx = nn.cast %ix : tensor<3xi64> to " +
+                       three + "\n%du = nn.sub %u, %fu : " + six + "\n%dx = nn.sub %x, %fx : " + three +
+                       "\n%y = nn.scatter mul %dx, %du[%i] axis 0 : " + three + ", " + six +
+                       ", tensor<6xi64>",
+                   {{"y", three}},
+                   1,
+                   1});
+  return cases;
 }
 
 std::vector<Case> contractionCases() {

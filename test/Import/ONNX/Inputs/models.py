@@ -255,9 +255,17 @@ def classes_only():
 
 
 def flat_rows():
-    """Rows of the whole batch: the labels' first dimension is not the batch."""
+    """Rows of the whole batch, sample by sample: each keeps its 5 labels."""
     return model([node("Constant", [], ["shape"], name="shape", value_ints=[-1, 4]),
                   node("Reshape", ["x", "shape"], ["rows"], name="rows"), node("MatMul", ["rows", "w"], ["z"], name="fc")],
+                 [info("x", FLOAT, ["n", 5, 4])], [info("z", FLOAT, [None, 3])], [tensor(array(4, 3), "w")])
+
+
+def time_major_rows():
+    """Rows of the whole batch, but not sample by sample: labels of a sample do not lie together."""
+    return model([node("Transpose", ["x"], ["t"], name="turn", perm=[1, 0, 2]),
+                  node("Constant", [], ["shape"], name="shape", value_ints=[-1, 4]),
+                  node("Reshape", ["t", "shape"], ["rows"], name="rows"), node("MatMul", ["rows", "w"], ["z"], name="fc")],
                  [info("x", FLOAT, ["n", 5, 4])], [info("z", FLOAT, [None, 3])], [tensor(array(4, 3), "w")])
 
 

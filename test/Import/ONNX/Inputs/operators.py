@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from graph import Graph
+from indexing_cases import attributes, einsum, elements, integers, losses, order  # noqa: F401: families
 from layers import attention, rotary
 
 BATCH = 3
@@ -246,6 +247,18 @@ def shape(g):
     g.case("Slice", g.op("Slice", x, g.ints(1, -1), g.ints(4, -5), g.ints(1, 2), g.ints(2, -2)))
     g.case("Slice reverse", g.op("Slice", x, g.ints(-1), g.ints(-1000), g.ints(1), g.ints(-1)))
     g.case("Slice whole batch", g.op("Slice", x, g.ints(0, 1), g.ints(10**9, 2**63 - 1), g.ints(0, 2)))
+    g.case("Slice past the ends", g.op("Slice", x, g.ints(-100, 100), g.ints(100, -100), g.ints(1, 2), g.ints(3, -3)))
+    g.case("Slice nothing", g.op("Concat", g.op("Slice", x, g.ints(3), g.ints(2), g.ints(1), g.ints(-1)),
+                                 g.op("Slice", x, g.ints(4), g.ints(-1000), g.ints(1), g.ints(2**62)), axis=1))
+    g.case("Slice int32", g.op("Slice", x, g.const([1], np.int32), g.const([2**31 - 1], np.int32), g.const([-1], np.int32)))
+    # Parts of a dimension that is twice the batch.
+    twice, size = g.op("Concat", x, "y", axis=0), g.op("Shape", x, start=0, end=1)
+    parts = g.op("Split", twice, axis=0, num_outputs=2, outputs=2)
+    g.case("Split batches", g.op("Sub", parts[0], parts[1]))
+    parts = g.op("Split", twice, g.op("Concat", size, size, axis=0), axis=0, outputs=2)
+    g.case("Split batches by size", g.op("Sub", parts[0], parts[1]))
+    g.case("Slice batch", g.op("Slice", twice, size, g.op("Mul", size, g.ints(2)), g.ints(0)))
+    g.case("Slice batch first", g.op("Slice", twice, g.ints(0), size, g.ints(0)))
     g.case("Expand", g.op("Expand", g.const(np.arange(4), np.float32), g.op("Shape", x)))
     g.case("Expand static", g.op("Expand", x, g.ints(2, 1, 5, 1)))
     g.case("Tile", g.op("Tile", x, g.ints(2, 1, 3)))
@@ -307,7 +320,16 @@ def reduction(g):
         g.case(op + " flat", g.op(op, x, g.ints(2), keepdims=0))
     g.case("ReduceMean all", g.op("ReduceMean", x))
     g.case("ReduceMean batch", g.op("ReduceMean", x, g.ints(0, 2), keepdims=0))
-    g.case("ReduceSum noop", g.op("ReduceSum", x, noop_with_empty_axes=1))
+    for op in ["ReduceSum", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare"]:
+        g.case(op + " noop", g.op(op, x, noop_with_empty_axes=1))
+        g.case(op + " noop empty", g.op(op, x, g.ints(), noop_with_empty_axes=1))
+        g.case(op + " empty", g.op(op, x, g.ints()))
+    g.case("ReduceLogSum", g.op("ReduceLogSum", g.op("Abs", x), axes))
+    g.case("ReduceLogSumExp", g.op("ReduceLogSumExp", g.op("Mul", x, g.const(500, np.float32)), axes))
+    g.case("ReduceLogSumExp flat", g.op("ReduceLogSumExp", x, g.ints(0, 2), keepdims=0))
+    none = g.op("Slice", x, g.ints(2), g.ints(2), g.ints(1))
+    for op in ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"]:
+        g.case(op + " of nothing", g.op(op, none, g.ints(1)))
     for exclusive in (0, 1):
         for reverse in (0, 1):
             g.case("CumSum %d %d" % (exclusive, reverse),

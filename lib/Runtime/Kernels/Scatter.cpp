@@ -1,0 +1,210 @@
+//===- Scatter.cpp - out = data, then out[o, indices[c], i] combined with updates[o, c, i] ---===//
+//
+// What falls on one element is combined in the order of the indices, rounded to the element type each time.
+// Threads split columns (o, i), which are independent.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Kernels/Factories.h"
+#include "lib/Runtime/Kernels/Indices.h"
+#include "lib/Runtime/Kernels/Narrow.h"
+#include "lib/Runtime/Kernels/Parallel.h"
+#include "lib/Runtime/Kernels/Parameters.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+using namespace zero;
+using namespace zero::kernels;
+
+namespace {
+
+/// Columns of one item: a cache line of float32, so that two threads never write the same line of aligned
+/// rows.
+constexpr int64_t kColumns = 16;
+
+template <typename T>
+concept Integer = std::is_integral_v<T>;
+
+struct Assign {
+  template <typename T> T operator()(T, T update) const { return update; }
+};
+struct Add {
+  template <typename T> T operator()(T a, T b) const { return static_cast<T>(a + b); }
+  template <Integer T> T operator()(T a, T b) const { // wraps around
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+};
+struct Multiply {
+  template <typename T> T operator()(T a, T b) const { return static_cast<T>(a * b); }
+  template <Integer T> T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
+};
+/// NaN if one is, +0 above -0.
+struct Maximum {
+  template <typename T> T operator()(T a, T b) const {
+    float x = a, y = b;
+    return pick(a, b, x, y);
+  }
+  double operator()(double a, double b) const { return pick(a, b, a, b); }
+  template <Integer T> T operator()(T a, T b) const { return std::max(a, b); }
+
+private:
+  template <typename T, typename Number> static T pick(T a, T b, Number x, Number y) {
+    if (std::isnan(x) || std::isnan(y))
+      return std::isnan(x) ? a : b;
+    return x > y || (x == y && std::signbit(y)) ? a : b;
+  }
+};
+struct Minimum {
+  template <typename T> T operator()(T a, T b) const {
+    float x = a, y = b;
+    return pick(a, b, x, y);
+  }
+  double operator()(double a, double b) const { return pick(a, b, a, b); }
+  template <Integer T> T operator()(T a, T b) const { return std::min(a, b); }
+
+private:
+  template <typename T, typename Number> static T pick(T a, T b, Number x, Number y) {
+    if (std::isnan(x) || std::isnan(y))
+      return std::isnan(x) ? a : b;
+    return x < y || (x == y && std::signbit(x)) ? a : b;
+  }
+};
+
+/// With `fromZero` there is no data: the elements start as 0 (the kernel scatter_add).
+template <typename T, typename Combine, bool fromZero> class Scatter : public Kernel {
+public:
+  Scatter(IndexReader indices, int64_t outer, int64_t inner) : indices(indices), outer(outer), inner(inner) {}
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    auto *data = fromZero ? nullptr : static_cast<const T *>(*pointers++);
+    ZERO_RETURN_IF_ERROR(indices.check(fromZero ? "scatter_add" : "scatter", pointers[1]));
+    auto *updates = static_cast<const T *>(pointers[0]);
+    auto *out = static_cast<T *>(pointers[2]);
+    int64_t chunks = (inner + kColumns - 1) / kColumns;
+    parallelFor(parallel, outer * chunks, [&](int64_t begin, int64_t end) {
+      while (begin < end) { // one outer slice at a time, with all its columns of this range
+        int64_t o = begin / chunks, first = begin % chunks, last = std::min(first + end - begin, chunks);
+        int64_t slice = o * indices.axisSize * inner;
+        combineColumns(fromZero ? nullptr : data + slice, updates + o * indices.count * inner, pointers[1],
+                       out + slice, first * kColumns, std::min(inner, last * kColumns));
+        begin += last - first;
+      }
+    });
+    return {};
+  }
+
+private:
+  void start(const T *data, T *out, int64_t elements) const {
+    if (fromZero)
+      std::memset(static_cast<void *>(out), 0, elements * sizeof(T));
+    else
+      std::memcpy(static_cast<void *>(out), data, elements * sizeof(T));
+  }
+
+  void combineColumns(const T *data, const T *updates, const void *positions, T *out, int64_t from,
+                      int64_t to) const {
+    if (from == 0 && to == inner)
+      start(data, out, indices.axisSize * inner);
+    else
+      for (int64_t row = 0; row < indices.axisSize; ++row)
+        start(fromZero ? nullptr : data + row * inner + from, out + row * inner + from, to - from);
+    Combine combine;
+    for (int64_t c = 0; c < indices.count; ++c) {
+      T *target = out + indices.at(positions, c) * inner;
+      const T *source = updates + c * inner;
+      for (int64_t i = from; i < to; ++i)
+        target[i] = combine(target[i], source[i]);
+    }
+  }
+
+  IndexReader indices;
+  int64_t outer, inner;
+};
+
+using Result = Expected<std::unique_ptr<Kernel>>;
+
+template <typename Combine, bool fromZero, typename... Arguments>
+Result makeOf(const char *kernel, int64_t element, Arguments... arguments) {
+  auto make = [&]<typename T>(T) -> Result {
+    return std::unique_ptr<Kernel>(std::make_unique<Scatter<T, Combine, fromZero>>(arguments...));
+  };
+  switch (static_cast<Element>(element)) {
+  case Element::F32:
+    return make(float());
+  case Element::F64:
+    return make(double());
+  case Element::F16:
+    return make(_Float16());
+  case Element::BF16:
+    return make(BFloat16());
+  case Element::I64:
+    return make(int64_t());
+  case Element::I32:
+    return make(int32_t());
+  case Element::I16:
+    return make(int16_t());
+  case Element::I8:
+    return make(int8_t());
+  case Element::U8:
+    return make(uint8_t());
+  case Element::U16:
+    return make(uint16_t());
+  case Element::U32:
+    return make(uint32_t());
+  case Element::U64:
+    return make(uint64_t());
+  case Element::I1:
+    if constexpr (std::is_same_v<Combine, Assign>)
+      return make(uint8_t());
+    break;
+  }
+  return Status::badInput("kernel '" + std::string(kernel) + "': element type " + elementName(element) +
+                          " is not supported");
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Kernel>> kernels::makeScatter(std::span<const int64_t> integers,
+                                                       std::span<const double>, const KernelOptions &) {
+  Parameters parameters("scatter", integers);
+  int64_t kind = parameters.next();
+  int64_t element = parameters.next();
+  int64_t indexElement = parameters.next();
+  int64_t outer = parameters.size("outer");
+  int64_t axisSize = parameters.size("axis_size");
+  int64_t inner = parameters.size("inner");
+  int64_t count = parameters.size("count");
+  IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
+  if (kind < 0 || kind > 4)
+    parameters.fail("kind is " + std::to_string(kind) + ", outside [0, 5)");
+  ZERO_RETURN_IF_ERROR(parameters.finish());
+  switch (kind) {
+  case 0:
+    return makeOf<Assign, false>("scatter", element, indices, outer, inner);
+  case 1:
+    return makeOf<Add, false>("scatter", element, indices, outer, inner);
+  case 2:
+    return makeOf<Multiply, false>("scatter", element, indices, outer, inner);
+  case 3:
+    return makeOf<Maximum, false>("scatter", element, indices, outer, inner);
+  default:
+    return makeOf<Minimum, false>("scatter", element, indices, outer, inner);
+  }
+}
+
+Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_t> integers,
+                                                          std::span<const double>, const KernelOptions &) {
+  Parameters parameters("scatter_add", integers);
+  int64_t element = parameters.next();
+  int64_t indexElement = parameters.next();
+  int64_t outer = parameters.size("outer");
+  int64_t axisSize = parameters.size("axis_size");
+  int64_t inner = parameters.size("inner");
+  int64_t count = parameters.size("count");
+  IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
+  ZERO_RETURN_IF_ERROR(parameters.finish());
+  return makeOf<Add, true>("scatter_add", element, indices, outer, inner);
+}
