@@ -79,6 +79,43 @@ def NN_ExternalAttr : NN_Attr<"External", "external"> {
   let assemblyFormat = "`<` $file `,` $offset `,` $length `,` $checksum `>`";
 }
 
+def NN_InitialKind : I32EnumAttr<"InitialKind", "how the starting values of a weight are made", [
+  I32EnumAttrCase<"normal", 0>,     // with mean 0 and this standard deviation
+  I32EnumAttrCase<"uniform", 1>,    // between minus and plus this number
+  I32EnumAttrCase<"constant", 2>]> {  // this number
+  let cppNamespace = "::zero::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_InitialAttr : NN_Attr<"Initial", "initial"> {
+  let summary = "Starting values that no file holds.";
+  let description = [{
+    Stored as the argument attribute `nn.data` of a float weight. Each element depends on `number`, `seed` and its own
+    row-major index alone (InitialValues.cpp), so any part can be made anywhere.
+
+    Example: `#nn.initial<normal 2.0e-2 : f64 seed 7 : f32>`
+  }];
+  let parameters = (ins EnumParameter<NN_InitialKind>:$kind, "::mlir::FloatAttr":$number, "uint64_t":$seed,
+                        "::mlir::Type":$element);
+  let assemblyFormat = "`<` $kind $number `seed` $seed `:` $element `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Writes the elements from number `first` on until `bytes` is full.
+    void fill(uint64_t first, ::llvm::MutableArrayRef<char> bytes) const;
+  }];
+}
+
+def NN_MissingAttr : NN_Attr<"Missing", "missing"> {
+  let summary = "Values of a weight that the model names and does not have.";
+  let description = [{
+    Stored as the argument attribute `nn.data`: such a module is planned, but no program is written from it.
+
+    Example: `#nn.missing<"weights.bin: No such file or directory">`
+  }];
+  let parameters = (ins StringRefParameter<"why">:$reason);
+  let assemblyFormat = "`<` $reason `>`";
+}
+
 def NN_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison of two elements", [
   I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
   I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]> {

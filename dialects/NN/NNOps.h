@@ -30,7 +30,9 @@ class ElementwiseOp : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseO
 
 /// The names of the attributes of function arguments, results and modules.
 inline constexpr llvm::StringLiteral kRoleAttrName = "nn.role";  // RoleAttr, on arguments and results
-inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // ExternalAttr or ElementsAttr of weights, FloatAttr of step inputs
+inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // of weights: ExternalAttr, InitialAttr, MissingAttr or ElementsAttr; of step inputs: FloatAttr
+/// On the module: the ONNX file that it was imported from, whole, as an ExternalAttr.
+inline constexpr llvm::StringLiteral kModelAttrName = "nn.model";
 // i64, on inputs and labels: integers lie in [0, limit) or are `ignore_index`; who reads the data checks.
 inline constexpr llvm::StringLiteral kLimitAttrName = "nn.limit";
 inline constexpr llvm::StringLiteral kIgnoreIndexAttrName = "nn.ignore_index";

@@ -71,9 +71,18 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
         return failure();
     return success();
   }
+  if (auto initial = dyn_cast<InitialAttr>(attribute)) {
+    if (tensor && tensor.getElementType() != initial.getElement())
+      return op->emitOpError() << where << " has type " << tensor << " but its nn.data makes "
+                               << initial.getElement();
+    return success();
+  }
+  if (isa<MissingAttr>(attribute))
+    return success();
   auto elements = dyn_cast<ElementsAttr>(attribute);
   if (!elements)
-    return op->emitOpError() << where << " has nn.data that is neither #nn.external nor elements";
+    return op->emitOpError() << where
+                             << " has nn.data that is neither #nn.external, #nn.initial, #nn.missing nor elements";
   if (tensor && elements.getShapedType() != tensor)
     return op->emitOpError() << where << " has type " << tensor << " but its nn.data has "
                              << elements.getShapedType();
@@ -108,6 +117,11 @@ static LogicalResult verifyBatched(Operation *op, const Twine &where, Type type,
 }
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kModelAttrName) {
+    if (!isa<ModuleOp>(op) || !isa<ExternalAttr>(attribute.getValue()))
+      return op->emitOpError() << "has nn.model " << attribute.getValue() << "; it is a module's #nn.external";
+    return success();
+  }
   return op->emitOpError() << "has attribute '" << attribute.getName().getValue()
                            << "', which belongs on arguments and results of functions";
 }

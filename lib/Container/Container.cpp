@@ -1,7 +1,7 @@
 //===- Container.cpp - Opens and reads a container ------------------------===//
 #include "lib/Container/Format.h"
 #include "lib/Container/Verifier.h"
-#include "lib/Container/plan_generated.h"
+#include "lib/Container/skeleton_generated.h"
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -16,7 +16,7 @@ struct Container::Impl {
   std::vector<Section> sections;
   std::vector<uint64_t> blocks;      ///< checksums of all blocks, section after section
   std::vector<uint64_t> firstBlocks; ///< of each section, into `blocks`
-  std::string planBytes;
+  std::string planBytes, skeletonBytes;
 
   ~Impl() {
     if (fd >= 0)
@@ -98,7 +98,7 @@ Status Container::Impl::readIndex() {
 
   uint64_t indexEnd = tableEnd + blockCount * sizeof(uint64_t), end = indexEnd, block = 0;
   for (const format::Entry &entry : table) {
-    if (entry.kind < static_cast<uint32_t>(SectionKind::Plan) || entry.kind > static_cast<uint32_t>(SectionKind::Config))
+    if (entry.kind < static_cast<uint32_t>(SectionKind::Plan) || entry.kind > static_cast<uint32_t>(SectionKind::Model))
       return corrupt("section kind " + std::to_string(entry.kind) + " is unknown");
     if (entry.alignment != kSectionAlignment || entry.offset != format::alignUp(end) || entry.offset > fileSize ||
         entry.size > fileSize - entry.offset)
@@ -163,10 +163,20 @@ Expected<Container> Container::open(const std::string &path) {
   ZERO_ASSIGN_OR_RETURN(container.impl->planBytes, container.read(*plan));
   if (Status status = verifyPlan(container.impl->planBytes, sizes); !status.ok())
     return status.annotate("'" + path + "' holds a plan that cannot run");
+  if (const Section *skeleton = container.find(SectionKind::Model, "skeleton")) {
+    const Section *bytes = container.find(SectionKind::Model, "bytes");
+    sizes.modelBytes = bytes ? bytes->size : 0;
+    ZERO_ASSIGN_OR_RETURN(container.impl->skeletonBytes, container.read(*skeleton));
+    if (Status status = verifySkeleton(container.impl->skeletonBytes, container.plan(), sizes); !status.ok())
+      return status.annotate("'" + path + "' holds a model that cannot be exported");
+  }
   return container;
 }
 
 const schema::Plan &Container::plan() const { return *schema::GetPlan(impl->planBytes.data()); }
+const schema::ModelSkeleton *Container::skeleton() const {
+  return impl->skeletonBytes.empty() ? nullptr : schema::GetModelSkeleton(impl->skeletonBytes.data());
+}
 const std::vector<Container::Section> &Container::sections() const { return impl->sections; }
 const std::string &Container::path() const { return impl->path; }
 

@@ -36,6 +36,8 @@ private:
       return "kernels";
     case SectionKind::Config:
       return "config";
+    case SectionKind::Model:
+      return "model";
     }
     return "unknown";
   }

@@ -4,8 +4,10 @@
 #include "zero/Codegen/Codegen.h"
 #include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
+#include "zero/Import/ModelSkeleton.h"
 #include "zero/Pipelines/PipelineFlags.h"
 #include "zero/Target/PlanBinary.h"
+#include "dialects/NN/NNOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -30,6 +32,8 @@ struct Flags {
                                     llvm::cl::value_desc("FILE"), llvm::cl::init("compiled.bin"), llvm::cl::cat(category)};
   llvm::cl::opt<bool> helpConfig{"help-config", llvm::cl::desc("Print every key of the configuration file and exit (default off)"),
                                  llvm::cl::cat(category)};
+  llvm::cl::opt<bool> planOnly{"plan-only", llvm::cl::desc("Print the report and write nothing: for models without values of their weights (default off)"),
+                               llvm::cl::cat(category)};
   zero::ImportFlags import{category};
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
@@ -38,6 +42,24 @@ struct Flags {
 std::string folderOf(StringRef file) {
   StringRef parent = llvm::sys::path::parent_path(file);
   return parent.empty() ? "." : parent.str();
+}
+
+/// The model that the module was imported from, for `zero-run --export=FILE.onnx`.
+zero::Expected<zero::ModelSkeleton> makeSkeleton(ModuleOp module, const std::string &weightsFolder) {
+  auto model = module->getAttrOfType<zero::nn::ExternalAttr>(zero::nn::kModelAttrName);
+  zero::ModelSkeleton skeleton = zero::noModelSkeleton("its module named no ONNX file");
+  if (model) {
+    auto tensors = zero::listProgramTensors(module, model.getFile());
+    if (!tensors.ok())
+      return tensors.status();
+    SmallString<128> path(weightsFolder);
+    llvm::sys::path::append(path, model.getFile());
+    llvm::sys::path::remove_dots(path); // as messages name it
+    skeleton = zero::buildModelSkeleton(path, model.getLength(), model.getChecksum(), *tensors);
+  }
+  if (!skeleton.missing.empty())
+    emitRemark(module.getLoc()) << "zero-run --export=FILE.onnx will not be possible: " << skeleton.missing;
+  return skeleton;
 }
 
 /// Both instruction-set variants; the runtime picks one that all ranks have.
@@ -49,7 +71,10 @@ int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsF
       return fail(bytes.status().exitCode(), bytes.status().message());
     objects.push_back({variant, std::move(*bytes)});
   }
-  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command);
+  zero::Expected<zero::ModelSkeleton> skeleton = makeSkeleton(module, weightsFolder);
+  if (!skeleton.ok())
+    return fail(skeleton.status().exitCode(), skeleton.status().message());
+  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command, &*skeleton);
   return written.ok() ? 0 : fail(written.exitCode(), written.message());
 }
 
@@ -88,6 +113,11 @@ int main(int argc, char **argv) {
   std::optional<zero::ImportOptions> importOptions;
   if (isONNX && !(importOptions = flags.import.parse("zero-compile")))
     return kUsage;
+  if (flags.import.listsParameters()) {
+    MLIRContext context;
+    zero::printDiagnosticsAs("zero-compile", context);
+    return succeeded(zero::listParameters(flags.input, *importOptions, &context, llvm::outs())) ? 0 : kBadInput;
+  }
   llvm::Expected<zero::PipelineRequest> request = flags.pipeline.getRequest();
   if (!request) {
     int code = kBadInput;
@@ -99,6 +129,11 @@ int main(int argc, char **argv) {
     });
     return fail(code, message);
   }
+
+  if (flags.planOnly && flags.output.getNumOccurrences())
+    return fail(kUsage, "--plan-only writes nothing, but -o " + flags.output + " is given");
+  if (flags.planOnly && request->stopAfter != zero::Phase::Plan)
+    return fail(kUsage, "--plan-only reports on the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
 
   DialectRegistry registry;
   zero::registerDialects(registry);
@@ -140,6 +175,10 @@ int main(int argc, char **argv) {
       return fail(kBadInput, "cannot write '" + flags.output + "': " + code.message());
     }
     file->keep();
+    return 0;
+  }
+  if (flags.planOnly) {
+    zero::printReport(*module, llvm::outs());
     return 0;
   }
   if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc))))

@@ -66,6 +66,8 @@ int main(int argc, char **argv) {
 
   mlir::MLIRContext context;
   zero::printDiagnosticsAs("zero-import", context);
+  if (flags.listsParameters())
+    return mlir::succeeded(zero::listParameters(input, *options, &context, llvm::outs())) ? kOk : kBadInput;
   mlir::OwningOpRef<mlir::ModuleOp> module = zero::importONNX(input, *options, &context);
   if (!module)
     return kBadInput;

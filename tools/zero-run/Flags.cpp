@@ -79,8 +79,9 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   app.add_option("--metrics", training.metricsPath, "Write one JSON object a step")->type_name("FILE.jsonl");
   app.add_option("--trace", training.tracePath, "Write what every queue did, for Perfetto or chrome://tracing")
       ->type_name("FILE.json");
-  app.add_option("--export", training.exportPath, "Write the trained parameters by their ONNX names")
-      ->type_name("FILE.safetensors");
+  app.add_option("--export", training.exportPath,
+                 "Write the trained parameters by their ONNX names, or the model that was compiled with them in it")
+      ->type_name("FILE.safetensors|FILE.onnx");
   app.add_option("--predict", training.predictPath,
                  "Write the model's outputs for all samples of --data, by their ONNX names: of the weights as compiled, or with "
                  "--steps or --epochs after training")
@@ -111,6 +112,9 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   training.data.format = formats.at(format);
   if (!comm.empty())
     flags.comm = comms.at(comm);
+  if (const std::string &path = training.exportPath;
+      !path.empty() && !path.ends_with(".safetensors") && !path.ends_with(".onnx"))
+    return Status::wrongUsage("--export=" + path + " ends neither in .safetensors nor in .onnx, which say what is written");
   ZERO_RETURN_IF_ERROR(checkTogether(app, flags));
   training.seedGiven = seed->count() != 0;
   return std::optional<RunFlags>(std::move(flags));

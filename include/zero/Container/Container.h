@@ -25,6 +25,7 @@
 
 namespace zero::schema {
 struct Plan;
+struct ModelSkeleton;
 }
 
 namespace zero {
@@ -36,6 +37,7 @@ enum class SectionKind : uint32_t {
   Frozen = 3,        ///< frozen tensors and constants, replicated
   KernelObject = 4,  ///< an ELF shared object; the label is the instruction-set variant ("x86-64-v3", "x86-64-v4")
   Config = 5,        ///< the effective configuration, JSON text
+  Model = 6,         ///< the model without its weights: "skeleton" (FlatBuffers, lib/Container/skeleton.fbs) and "bytes"
 };
 
 inline constexpr uint32_t kContainerVersion = 1;
@@ -83,6 +85,8 @@ public:
   ~Container();
 
   const schema::Plan &plan() const;
+  /// The model without its weights, or null where the file has none.
+  const schema::ModelSkeleton *skeleton() const;
   const std::vector<Section> &sections() const;
   /// The section of that kind and label, or null.
   const Section *find(SectionKind kind, std::string_view label = "") const;

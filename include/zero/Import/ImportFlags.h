@@ -20,8 +20,14 @@ public:
   /// `.mlir`).
   llvm::StringRef firstGiven() const;
 
+  /// Whether the model's weights are to be listed, not imported (--list-parameters).
+  bool listsParameters() const { return list; }
+
 private:
-  llvm::cl::opt<std::string> loss, labels, train, freeze;
+  llvm::cl::opt<std::string> loss, labels, train, freeze, trainConstants;
+  llvm::cl::list<std::string> init;
+  llvm::cl::opt<uint64_t> initSeed;
+  llvm::cl::opt<bool> list;
   llvm::cl::opt<unsigned> classAxis;
   llvm::cl::list<std::string> dims, boundInputs;
 };

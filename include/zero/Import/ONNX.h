@@ -2,13 +2,17 @@
 #ifndef ZERO_IMPORT_ONNX_H
 #define ZERO_IMPORT_ONNX_H
 
+#include "zero/Import/InitRule.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zero {
 
@@ -25,6 +29,8 @@ struct LossSpec {
 
 struct ImportOptions {
   LossSpec loss;
+  /// False only for listParameters: then every output counts.
+  bool lossGiven = true;
   /// The labels' name in the data; empty only for a loss that is an output.
   std::string labels;
   /// Which dimension of the output holds the classes: 1, or the last when absent.
@@ -33,8 +39,13 @@ struct ImportOptions {
   llvm::StringMap<int64_t> dims;
   /// Files with the values of graph inputs that become constants, by the input's name.
   std::map<std::string, std::string> boundInputs;
-  /// Regular expressions over whole initializer names; empty: none. Freezing wins.
-  std::string trainRegex, freezeRegex;
+  /// Regular expressions over whole names of initializers, and of outputs of Constant nodes; empty: none. Freezing
+  /// wins.
+  std::string trainRegex, freezeRegex, trainConstantsRegex;
+  /// Of the rules that match a weight the last decides.
+  std::vector<InitRule> init;
+  /// With the name of a weight it decides the numbers that `init` draws.
+  uint64_t initSeed = 0;
   /// Paths of weights are written relative to this folder: that of the module's file. Empty: the current
   /// folder.
   std::string baseFolder;
@@ -49,6 +60,11 @@ struct ImportOptions {
 /// remarks, and so are outputs that cannot be computed and that the loss does not need.
 mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportOptions &options,
                                              mlir::MLIRContext *context);
+
+/// Prints a table of the model's float weights: name, shape, type, elements, uses, trained or why not, and the
+/// total.
+mlir::LogicalResult listParameters(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext *context,
+                                   llvm::raw_ostream &os);
 
 } // namespace zero
 

@@ -16,21 +16,17 @@ LogicalResult buildConstant(NodeContext &node) {
     return node.error() << "has " << node.node->attribute_size() << " attributes where one gives the value";
   const onnx::AttributeProto &value = node.node->attribute(0);
   StringRef name = value.name();
+  auto set = [&](FailureOr<Tensor> tensor) { return failed(tensor) ? failure() : node.set(std::move(*tensor)); };
   if (name == "value_int")
     return node.set(node.integers({value.i()}, /*scalar=*/true));
   if (name == "value_ints")
     return node.set(node.integers(SmallVector<int64_t>(value.ints().begin(), value.ints().end())));
   if (name == "value_float")
-    return node.set(node.splat(value.f(), node.builder.getF32Type()));
-  if (name == "value_floats") {
-    auto type = RankedTensorType::get({static_cast<int64_t>(value.floats_size())}, node.builder.getF32Type());
-    return node.set(node.constant(
-        DenseElementsAttr::get(type, ArrayRef<float>(value.floats().data(), value.floats_size()))));
-  }
-  if (name == "value") {
-    FailureOr<Tensor> tensor = node.stored(value.t(), node.node->output(0));
-    return failed(tensor) ? failure() : node.set(std::move(*tensor));
-  }
+    return set(node.storedConstant(value.f(), /*scalar=*/true));
+  if (name == "value_floats")
+    return set(node.storedConstant(ArrayRef<float>(value.floats().data(), value.floats_size()), /*scalar=*/false));
+  if (name == "value")
+    return set(node.storedConstant(value.t()));
   return node.error() << "attribute '" << name << "' is not supported";
 }
 
@@ -49,6 +45,20 @@ LogicalResult buildConstantOfShape(NodeContext &node) {
   FailureOr<Tensor> shape = node.sizesInput(0);
   if (failed(shape))
     return failure();
+  Type element = node.builder.getF32Type();
+  if (const onnx::AttributeProto *value = node.attribute("value")) {
+    FailureOr<Type> stored = node.elementType(value->t().data_type());
+    if (failed(stored))
+      return failure();
+    element = *stored;
+  }
+  if (shape->contents && isa<FloatType>(element)) {
+    FailureOr<std::optional<Tensor>> parameter = node.parameterOfShape(node.tensorType(*shape->contents, element));
+    if (failed(parameter))
+      return failure();
+    if (*parameter)
+      return node.set(std::move(**parameter));
+  }
   Tensor number = node.splat(0, node.builder.getF32Type());
   if (const onnx::AttributeProto *value = node.attribute("value")) {
     FailureOr<Tensor> stored = node.stored(value->t(), node.node->output(0));

@@ -4,49 +4,35 @@
 
 #include "ConstantEvaluator.h"
 #include "Importer.h"
+#include "ParameterRules.h"
+#include "StartingValues.h"
 #include "Weights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+
 namespace zero::onnx_import {
 
-/// An initializer that the loss may read, or a large tensor of a Constant node.
+/// An initializer that the loss may read, a trained or large tensor of a Constant node, or what a ConstantOfShape
+/// starts from.
 struct Stored {
-  const onnx::TensorProto *tensor = nullptr;
+  const onnx::TensorProto *tensor = nullptr; // null: it has starting values only
   std::string name;
   mlir::RankedTensorType type;
   mlir::BlockArgument argument; // null: inline
   /// Empty: a trained parameter.
   std::string whyNotTrained;
   bool isInitializer = true;
+  /// The model names the weight and has no values of it: why.
+  std::string missing;
 };
 
-/// Decides which initializers are trained (Parameters.cpp).
-class ParameterRules {
-public:
-  ParameterRules(const Model &model, const ImportOptions &options);
-  /// Checks the regular expressions; a diagnostic if one is malformed or matches no weight.
-  mlir::LogicalResult check(mlir::Location location) const;
-  /// Why this float initializer is not trained; empty if it is.
-  std::string whyNotTrained(const onnx::TensorProto &tensor) const;
-
-private:
-  bool feedsOnlyAngles(llvm::StringRef name) const;
-  bool isRecurrentWeight(llvm::StringRef name) const;
-  void indexGraph();
-  const Model &model;
-  std::string train, freeze;
-  llvm::StringMap<std::string> kinds; // the exporter's mark by initializer
-  bool anyMark = false;
-  llvm::StringMap<llvm::SmallVector<const onnx::NodeProto *, 1>> consumers;
-  llvm::StringSet<> varying;
-};
-
-/// Warns of initializers that an exporter's optimizer put in the place of several equal ones
-/// (MergedWeights.cpp).
-void warnOfMergedWeights(const Model &model, Weights &weights, llvm::ArrayRef<Stored *> parameters,
-                         mlir::Location location);
+/// Warns of initializers that an exporter's optimizer put in the place of several equal ones, or made out of
+/// others; `others` are those that are not trained (MergedWeights.cpp).
+void warnOfMergedWeights(const Model &model, const ParameterRules &rules, Weights &weights, llvm::ArrayRef<Stored *> parameters,
+                         llvm::ArrayRef<Stored *> others, mlir::Location location);
 
 class Importer {
 public:
@@ -55,8 +41,15 @@ public:
            mlir::MLIRContext *context);
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
+  /// The float weights of the model as a table.
+  mlir::LogicalResult listParameters(llvm::raw_ostream &os);
+
   /// As NodeContext::stored.
-  mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name, bool isInitializer);
+  enum class Origin { Initializer, Constant, Other };
+  mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name, Origin origin);
+  /// As NodeContext::parameterOfShape.
+  mlir::FailureOr<Tensor> storedFloats(llvm::ArrayRef<float> numbers, bool scalar, llvm::StringRef name);
+  mlir::FailureOr<std::optional<Tensor>> parameterOfShape(llvm::StringRef name, mlir::RankedTensorType type);
   /// As NodeContext::dependsOnParameter.
   bool dependsOnParameter(mlir::Value value) const;
   /// As NodeContext::isWeight.
@@ -101,6 +94,7 @@ private:
   Dims labelShape(const Dims &shape, mlir::Value prediction);
   mlir::FailureOr<Tensor> addLabels(const Dims &positions, mlir::Type element, mlir::Value prediction);
   mlir::FailureOr<Tensor> addLabelArgument(const Dims &shape, mlir::Type element);
+  mlir::LogicalResult checkDeclared(const Tensor &tensor, llvm::StringRef name);
   mlir::FailureOr<Tensor> addCrossEntropyLabels(Tensor &logits);
   /// One result for each output of the graph (Outputs.cpp).
   mlir::LogicalResult addOutputs();
@@ -110,12 +104,16 @@ private:
   /// The weights that the loss depends on.
   llvm::DenseSet<mlir::Value> findTrainable();
   mlir::LogicalResult finish();
+  mlir::LogicalResult explainNoParameter(const std::map<std::string, Stored *> &byName);
+  mlir::FailureOr<mlir::Attribute> dataOf(Stored &entry);
+  void warnOfMissingValues() const;
   mlir::BlockArgument addArgument(mlir::RankedTensorType type, nn::RoleKind role, llvm::StringRef name);
 
   Model &model;
   const ImportOptions &options;
   Weights weights;
   ParameterRules rules;
+  StartingValues startingValues;
   mlir::MLIRContext *context;
   mlir::Location location; // of the model
   NodeContext node;
@@ -136,6 +134,8 @@ private:
   llvm::StringMap<const onnx::ValueInfoProto *> inputs;
   std::vector<std::unique_ptr<Stored>> storedTensors;
   std::map<const onnx::TensorProto *, Tensor> builtTensors; // of Constant nodes, which a body may hold
+  std::map<uint64_t, Stored *> trainedConstants; // by their bytes' place in the model's file
+  std::map<const onnx::NodeProto *, onnx::TensorProto> ownTensors; // floats that the model holds as attributes
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttributes, resultAttributes;
   llvm::SmallVector<mlir::Value> results;
   Dim batch;

@@ -19,6 +19,19 @@ ImportFlags::ImportFlags(cl::OptionCategory &category)
       freeze("freeze", cl::value_desc("REGEX"),
              cl::desc("Do not train the weights whose whole name matches; wins over --train"),
              cl::cat(category)),
+      trainConstants("train-constants", cl::value_desc("REGEX"),
+                     cl::desc("Also train the floats of Constant nodes whose output's whole name matches"),
+                     cl::cat(category)),
+      init("init", cl::value_desc("RULE[:REGEX]"),
+           cl::desc("Starting values of trained weights, and of weights that the model has no values of, whose whole "
+                    "name matches (all without REGEX); also makes the output of a ConstantOfShape that REGEX matches "
+                    "a parameter. RULE: normal:STD, xavier, kaiming, zeros or ones. Repeatable; the last match decides"),
+           cl::cat(category)),
+      initSeed("init-seed", cl::value_desc("N"), cl::init(0),
+               cl::desc("Decides the numbers that --init draws (default 0)"), cl::cat(category)),
+      list("list-parameters",
+           cl::desc("Print the float weights with shapes, uses, whether they are trained or why not, and exit"),
+           cl::cat(category)),
       classAxis("class-axis", cl::value_desc("AXIS"),
                 cl::desc("The output's dimension that holds the classes: 1; the last when not given"),
                 cl::cat(category)),
@@ -30,8 +43,8 @@ ImportFlags::ImportFlags(cl::OptionCategory &category)
 
 llvm::StringRef ImportFlags::firstGiven() const {
   // addressof: a list's own operator& is that of its storage.
-  const cl::Option *flags[] = {&loss, &labels, &train, &freeze, &classAxis, std::addressof(dims),
-                               std::addressof(boundInputs)};
+  const cl::Option *flags[] = {&loss,    &labels, &train, &freeze, &trainConstants, std::addressof(init), &initSeed,
+                               &list, &classAxis, std::addressof(dims), std::addressof(boundInputs)};
   for (const cl::Option *flag : flags)
     if (flag->getNumOccurrences())
       return flag->ArgStr;
@@ -44,19 +57,21 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const 
     return std::nullopt;
   };
   ImportOptions options;
-  if (loss.getNumOccurrences() == 0)
+  options.lossGiven = loss.getNumOccurrences() != 0;
+  if (!options.lossGiven && !list)
     return wrong("--loss is needed: cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME] or none");
-  std::optional<LossSpec> spec = LossSpec::parse(loss);
+  std::optional<LossSpec> spec = options.lossGiven ? LossSpec::parse(loss) : LossSpec();
   if (!spec)
     return wrong("--loss=" + loss + " is not one of cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME], none");
   options.loss = *spec;
   options.labels = labels;
   if (spec->kind == LossSpec::Kind::None)
     for (const cl::Option *flag : {static_cast<const cl::Option *>(&labels), static_cast<const cl::Option *>(&train),
-                                   static_cast<const cl::Option *>(&freeze)})
+                                   static_cast<const cl::Option *>(&freeze),
+                                   static_cast<const cl::Option *>(&trainConstants)})
       if (flag->getNumOccurrences())
         return wrong("--" + flag->ArgStr + " is for training, --loss=none trains nothing");
-  if (labels.empty() && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
+  if (labels.empty() && !list && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
     return wrong("--loss=" + loss + " needs --labels=NAME");
   if (classAxis.getNumOccurrences()) {
     if (classAxis != 1)
@@ -80,12 +95,23 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const 
     if (!options.boundInputs.try_emplace(name.str(), path.str()).second)
       return wrong("--bind-input gives '" + name + "' twice");
   }
-  for (const cl::opt<std::string> *regex : {&train, &freeze}) {
+  for (const cl::opt<std::string> *regex : {&train, &freeze, &trainConstants}) {
     std::string problem;
     if (regex->getNumOccurrences() && !llvm::Regex("^(" + *regex + ")$").isValid(problem))
       return wrong("--" + regex->ArgStr + "=" + *regex + " is not a regular expression: " + problem);
   }
   options.trainRegex = train;
   options.freezeRegex = freeze;
+  options.trainConstantsRegex = trainConstants;
+  for (const std::string &text : init) {
+    std::string problem;
+    std::optional<InitRule> rule = InitRule::parse(text, problem);
+    if (!rule)
+      return wrong(problem);
+    options.init.push_back(*rule);
+  }
+  options.initSeed = initSeed;
+  if (initSeed.getNumOccurrences() && init.empty())
+    return wrong("--init-seed=" + llvm::Twine(options.initSeed) + " is for --init, which is not given");
   return options;
 }

@@ -5,12 +5,14 @@
 #include "OperatorTable.h"
 #include "Schemas.h"
 #include "Subgraphs.h"
+#include "WeightInputs.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace zero;
@@ -22,7 +24,8 @@ static constexpr int64_t kInlineElements = 256;
 
 Importer::Importer(Model &model, const ImportOptions &options, llvm::StringMap<int64_t> dims,
                    MLIRContext *context)
-    : model(model), options(options), weights(model, options), rules(model, options), context(context),
+    : model(model), options(options), weights(model, options), rules(model, options),
+      startingValues(rules, options), context(context),
       location(NameLoc::get(StringAttr::get(context, model.path()))), node(context),
       evaluator([this](BlockArgument argument) { return constantArgument(argument); }),
       boundDims(std::move(dims)) {
@@ -66,6 +69,7 @@ OwningOpRef<ModuleOp> Importer::run() {
     return nullptr;
 
   module = ModuleOp::create(location);
+  module.get()->setAttr(nn::kModelAttrName, weights.wholeModel(context));
   node.builder.setInsertionPointToStart(module->getBody());
   function = func::FuncOp::create(node.builder, location, "forward", node.builder.getFunctionType({}, {}));
   node.builder.setInsertionPointToStart(function.addEntryBlock());
@@ -304,7 +308,7 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
     return failure();
   }
   Location before = std::exchange(node.location, NameLoc::get(StringAttr::get(context, name)));
-  FailureOr<Tensor> tensor = stored(*initializer->second, name, /*isInitializer=*/true);
+  FailureOr<Tensor> tensor = stored(*initializer->second, name, Origin::Initializer);
   node.location = before;
   if (failed(tensor))
     return failure();
@@ -313,7 +317,7 @@ FailureOr<const Binding *> Importer::lookUp(const std::string &name) {
   return &binding;
 }
 
-FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, bool isInitializer) {
+FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef name, Origin origin) {
   if (auto built = builtTensors.find(&tensor); built != builtTensors.end())
     return built->second; // another iteration's
   FailureOr<Type> element = node.elementType(tensor.data_type());
@@ -325,19 +329,25 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
   auto entry = std::make_unique<Stored>();
   entry->tensor = &tensor;
   entry->name = name.str();
+  const bool isInitializer = origin == Origin::Initializer;
   entry->isInitializer = isInitializer;
   entry->type = RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), *element);
   bool isFloat = isa<FloatType>(*element);
   if (!hasLoss())
     entry->whyNotTrained = "there is no loss";
-  else if (isFloat)
-    entry->whyNotTrained = isInitializer ? rules.whyNotTrained(tensor) : "it is a constant of a node";
-  else
+  else if (!isFloat)
     entry->whyNotTrained = "it holds integers";
+  else if (isInitializer)
+    entry->whyNotTrained = rules.whyNotTrained(tensor);
+  else
+    entry->whyNotTrained = origin == Origin::Constant ? rules.whyConstantNotTrained(name) : "it is an attribute of a node";
+  entry->missing = weights.whyMissing(tensor);
   Tensor result;
   bool isTrained = entry->whyNotTrained.empty();
+  // What is missing may be a float: integers are shapes and indices, which the import reads.
   bool isWeight = isFloat && isInitializer && !model.isAdded(tensor);
-  if (!isTrained && *count <= (isWeight ? 1 : kInlineElements)) {
+  bool isInline = !isTrained && *count <= (isWeight ? 1 : kInlineElements);
+  if (isInline && !(isFloat && !entry->missing.empty())) {
     FailureOr<DenseElementsAttr> elements = weights.inlined(tensor, entry->type, node.location);
     if (failed(elements))
       return failure();
@@ -345,10 +355,23 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
     if (!isInitializer)
       builtTensors[&tensor] = result;
   } else {
-    entry->argument =
-        addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
     for (int64_t dim : tensor.dims())
       result.shape.push_back(Dim(dim));
+    // A constant of a function that is called twice is one weight: the file holds it once.
+    if (isTrained && !isInitializer) {
+      FailureOr<std::optional<FileBytes>> raw = model.rawBytes(tensor, node.location);
+      if (failed(raw))
+        return failure();
+      if (*raw && (*raw)->path == model.path() && *count) {
+        auto [other, isNew] = trainedConstants.try_emplace((*raw)->offset, entry.get());
+        if (!isNew) {
+          result.value = other->second->argument;
+          return result;
+        }
+      }
+    }
+    entry->argument =
+        addArgument(entry->type, isTrained ? nn::RoleKind::Parameter : nn::RoleKind::Frozen, name);
     result.value = entry->argument;
     if (!isInitializer)
       builtTensors[&tensor] = result;
@@ -358,7 +381,55 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
 }
 
 FailureOr<Tensor> NodeContext::stored(const onnx::TensorProto &tensor, StringRef name) {
-  return importer->stored(tensor, name, /*isInitializer=*/false);
+  return importer->stored(tensor, name, Importer::Origin::Other);
+}
+
+FailureOr<Tensor> NodeContext::storedConstant(const onnx::TensorProto &tensor) {
+  return importer->stored(tensor, node->output(0), Importer::Origin::Constant);
+}
+
+FailureOr<Tensor> NodeContext::storedConstant(ArrayRef<float> numbers, bool scalar) {
+  return importer->storedFloats(numbers, scalar, node->output(0));
+}
+
+FailureOr<std::optional<Tensor>> NodeContext::parameterOfShape(RankedTensorType type) {
+  return importer->parameterOfShape(node->output(0), type);
+}
+
+/// Floats that stand in a node's attribute become a tensor like all others where they are trained.
+FailureOr<Tensor> Importer::storedFloats(ArrayRef<float> numbers, bool scalar, StringRef name) {
+  auto [place, isNew] = ownTensors.try_emplace(node.node);
+  onnx::TensorProto &tensor = place->second;
+  if (!isNew) // another iteration's
+    return stored(tensor, name, Origin::Constant);
+  tensor.set_name(name.str());
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  if (!scalar)
+    tensor.add_dims(static_cast<int64_t>(numbers.size()));
+  tensor.mutable_float_data()->Add(numbers.begin(), numbers.end());
+  return stored(tensor, name, Origin::Constant);
+}
+
+FailureOr<std::optional<Tensor>> Importer::parameterOfShape(StringRef name, RankedTensorType type) {
+  if (!hasLoss() || !startingValues.isNamed(name) || rules.isFrozen(name))
+    return std::optional<Tensor>();
+  if (!type.hasStaticShape()) {
+    node.error() << "--init makes '" << name << "' a parameter, and its type " << type << " is not known before the "
+                 << "batch is";
+    return failure();
+  }
+  auto entry = std::make_unique<Stored>();
+  entry->name = name.str();
+  entry->type = type;
+  entry->isInitializer = false;
+  entry->missing = "it is filled at run time";
+  entry->argument = addArgument(type, nn::RoleKind::Parameter, name);
+  Tensor result;
+  result.value = entry->argument;
+  for (int64_t size : type.getShape())
+    result.shape.push_back(Dim(size));
+  storedTensors.push_back(std::move(entry));
+  return std::optional<Tensor>(std::move(result));
 }
 
 bool NodeContext::isWeight(Value value) const { return importer->isWeight(value); }
@@ -402,6 +473,8 @@ std::optional<reference::HostTensor> Importer::constantArgument(BlockArgument ar
   for (auto &entry : storedTensors) {
     if (entry->argument != argument || entry->whyNotTrained.empty())
       continue;
+    if (!entry->missing.empty())
+      return std::nullopt;
     FailureOr<DenseElementsAttr> elements =
         weights.inlined(*entry->tensor, entry->type, argument.getLoc());
     if (failed(elements))
@@ -533,8 +606,12 @@ LogicalResult Importer::finish() {
           << "weight '" << tensor.name() << "' is not trained: " << reason;
   }
   if (parameters.empty() && hasLoss())
-    return emitError(location) << "the model has no parameter to train";
-  warnOfMergedWeights(model, weights, parameters, location);
+    return explainNoParameter(byName);
+  SmallVector<Stored *> others;
+  for (auto &entry : storedTensors)
+    if (!entry->whyNotTrained.empty() && entry->isInitializer)
+      others.push_back(entry.get());
+  warnOfMergedWeights(model, rules, weights, parameters, others, location);
 
   // Inputs and labels keep their places; then parameters, then frozen weights, each in the order of the file.
   std::map<const onnx::TensorProto *, int> position;
@@ -562,10 +639,11 @@ LogicalResult Importer::finish() {
   llvm::BitVector obsolete(body.getNumArguments());
   for (Stored *entry : ordered) {
     obsolete.set(entry->argument.getArgNumber());
-    if (entry->argument.use_empty())
+    if (entry->argument.use_empty()) {
+      entry->argument = nullptr;
       continue;
-    FailureOr<Attribute> data =
-        weights.stored(*entry->tensor, entry->name, entry->type, entry->argument.getLoc());
+    }
+    FailureOr<Attribute> data = dataOf(*entry);
     if (failed(data))
       return failure();
     nn::RoleKind role = entry->whyNotTrained.empty() ? nn::RoleKind::Parameter : nn::RoleKind::Frozen;
@@ -575,15 +653,95 @@ LogicalResult Importer::finish() {
     BlockArgument moved = body.addArgument(entry->type, entry->argument.getLoc());
     obsolete.push_back(false);
     entry->argument.replaceAllUsesWith(moved);
+    entry->argument = moved;
   }
   body.eraseArguments(obsolete);
   function.setFunctionType(
       node.builder.getFunctionType(body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(attributes);
   function.setAllResultAttrs(resultAttributes);
-  if (failed(verify(*module)))
+  if (failed(verify(*module)) || failed(startingValues.checkUsed(location)))
     return failure();
+  warnOfMissingValues();
   return weights.writeSideFile(location);
+}
+
+/// "no parameter" with the reasons of the largest weights.
+LogicalResult Importer::explainNoParameter(const std::map<std::string, Stored *> &byName) {
+  struct Candidate {
+    std::string name, why;
+    SmallVector<int64_t> dims;
+    int64_t elements;
+  };
+  SmallVector<Candidate> candidates;
+  auto add = [&](StringRef name, SmallVector<int64_t> dims, std::string why) {
+    int64_t elements = 1;
+    for (int64_t dim : dims)
+      if (dim < 0 || llvm::MulOverflow(elements, dim, elements))
+        return;
+    candidates.push_back({name.str(), std::move(why), std::move(dims), elements});
+  };
+  for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+    if (!isFloatType(tensor.data_type()))
+      continue;
+    auto found = byName.find(tensor.name());
+    add(tensor.name(), SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
+        found == byName.end() ? "the loss does not depend on it" : found->second->whyNotTrained);
+  }
+  for (const onnx::NodeProto &proto : model.graph().node())
+    if (std::optional<FloatConstant> constant = floatConstantOf(proto)) {
+      std::string why = rules.whyConstantNotTrained(proto.output(0));
+      add(proto.output(0), constant->dims, why.empty() ? "the loss does not depend on it" : why);
+    }
+  llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return std::tuple(-a.elements, StringRef(a.name)) < std::tuple(-b.elements, StringRef(b.name));
+  });
+  InFlightDiagnostic error = emitError(location) << "the model has no parameter to train";
+  if (candidates.empty())
+    error << ": it holds no float weight";
+  constexpr size_t kListed = 5;
+  for (const Candidate &candidate : ArrayRef(candidates).take_front(kListed)) {
+    Diagnostic &note = error.attachNote(NameLoc::get(StringAttr::get(context, candidate.name)));
+    note << "weight '" << candidate.name << "' of " << candidate.elements
+         << (candidate.elements == 1 ? " element" : " elements") << " is not trained: " << candidate.why;
+  }
+  return error;
+}
+
+/// Where the values of a weight come from: the user's rule, a file, or nowhere.
+FailureOr<Attribute> Importer::dataOf(Stored &entry) {
+  bool isStored = entry.missing.empty();
+  if (isa<FloatType>(entry.type.getElementType()) && (entry.whyNotTrained.empty() || !isStored)) {
+    FailureOr<Attribute> initial =
+        startingValues.find(entry.name, entry.type, isStored, entry.argument.getLoc());
+    if (failed(initial))
+      return failure();
+    if (*initial) {
+      entry.missing.clear();
+      return initial;
+    }
+  }
+  if (!isStored)
+    return Attribute(nn::MissingAttr::get(context, entry.missing));
+  return weights.stored(*entry.tensor, entry.name, entry.type, entry.argument.getLoc());
+}
+
+/// One warning for all weights without values.
+void Importer::warnOfMissingValues() const {
+  SmallVector<const Stored *> missing;
+  for (auto &entry : storedTensors)
+    if (entry->argument && !entry->missing.empty())
+      missing.push_back(entry.get());
+  if (missing.empty())
+    return;
+  constexpr size_t kListed = 8;
+  InFlightDiagnostic warning = emitWarning(location);
+  warning << missing.size() << (missing.size() == 1 ? " weight has" : " weights have")
+          << " no values, so this is for planning only (zero-compile --plan-only); --init=normal:STD gives values: ";
+  for (auto [index, entry] : llvm::enumerate(ArrayRef(missing).take_front(kListed)))
+    warning << (index ? ", '" : "'") << entry->name << "' (" << entry->missing << ")";
+  if (missing.size() > kListed)
+    warning << " and " << (missing.size() - kListed) << " more";
 }
 
 OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &options, MLIRContext *context) {
@@ -593,7 +751,8 @@ OwningOpRef<ModuleOp> zero::importONNX(StringRef path, const ImportOptions &opti
   if (!model)
     return nullptr;
   llvm::StringMap<int64_t> dims;
-  if (failed(bindInputs(*model, options, dims, location)) || failed(inlineFunctions(*model, location)))
+  if (failed(bindInputs(*model, options, dims, location)) ||
+      failed(adoptWeightInputs(*model, options, location)) || failed(inlineFunctions(*model, location)))
     return nullptr;
   hoistInitializers(*model);
   for (const onnx::TrainingInfoProto &training : model->proto().training_info()) {

@@ -174,9 +174,15 @@ public:
   mlir::LogicalResult set(Tensor tensor, unsigned index = 0);
   mlir::LogicalResult setSequence(llvm::SmallVector<Tensor, 1> tensors);
 
-  /// A tensor stored in the model: inline if it is small, an argument of the function with its data in a file
+  /// A tensor stored in the model, no parameter: inline if it is small, an argument of the function with its data in a file
   /// otherwise.
   mlir::FailureOr<Tensor> stored(const onnx::TensorProto &tensor, llvm::StringRef name);
+  /// The same for the value of a Constant node, which may be a parameter.
+  mlir::FailureOr<Tensor> storedConstant(const onnx::TensorProto &tensor);
+  /// The same for numbers that stand in the node itself.
+  mlir::FailureOr<Tensor> storedConstant(llvm::ArrayRef<float> numbers, bool scalar);
+  /// A parameter in the place of this node's output, if the user asks for one.
+  mlir::FailureOr<std::optional<Tensor>> parameterOfShape(mlir::RankedTensorType type);
   /// Whether a trained parameter is among what `value` is computed from.
   bool dependsOnParameter(mlir::Value value) const;
   /// Whether the value is stored in the model: a weight, trained or not.

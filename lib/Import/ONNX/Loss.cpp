@@ -110,6 +110,37 @@ FailureOr<Tensor> Importer::addCrossEntropyLabels(Tensor &logits) {
   return labels;
 }
 
+/// What the model says of an output's type against what it computes, where both are known.
+LogicalResult Importer::checkDeclared(const Tensor &tensor, StringRef name) {
+  for (const onnx::ValueInfoProto &output : model.graph().output()) {
+    if (output.name() != name || !output.type().has_tensor_type())
+      continue;
+    const onnx::TypeProto::Tensor &declared = output.type().tensor_type();
+    std::string shape;
+    bool fits = !declared.has_shape() || declared.shape().dim_size() == tensor.rank();
+    for (auto [index, dim] : llvm::enumerate(declared.shape().dim())) {
+      shape += (index ? "x" : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value())
+                                     : dim.dim_param().empty() ? "?"
+                                                               : dim.dim_param());
+      // Sizes below 1 are ways to spell the batch.
+      if (fits && dim.has_dim_value() && dim.dim_value() > 0 && tensor.shape[index].isStatic())
+        fits = tensor.shape[index].is(dim.dim_value());
+    }
+    if (!fits)
+      return emitError(NameLoc::get(StringAttr::get(context, name)))
+             << "output '" << name << "' is declared with the shape " << (shape.empty() ? "of one number" : shape)
+             << " and computed with the type " << tensor.type();
+    FailureOr<Type> element = declared.has_elem_type() ? node.elementType(declared.elem_type()) : tensor.elementType();
+    if (failed(element))
+      return failure();
+    if (*element != tensor.elementType())
+      return emitError(NameLoc::get(StringAttr::get(context, name)))
+             << "output '" << name << "' is declared with the element type " << *element
+             << " and computed with the type " << tensor.type();
+  }
+  return success();
+}
+
 LogicalResult Importer::addLoss() {
   FailureOr<const Binding *> binding = lookUpOutput(lossOutput);
   if (failed(binding))
@@ -117,6 +148,8 @@ LogicalResult Importer::addLoss() {
   if ((*binding)->isSequence)
     return emitError(location) << "output '" << lossOutput << "' is a sequence and cannot be a loss";
   Tensor prediction = (*binding)->tensors.front();
+  if (failed(checkDeclared(prediction, lossOutput)))
+    return failure();
   auto element = dyn_cast<FloatType>(prediction.elementType());
   if (!element)
     return emitError(location) << "output '" << lossOutput << "' has type " << prediction.type()

@@ -4,7 +4,6 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace zero::onnx_import;
@@ -28,6 +27,7 @@ std::unique_ptr<Model> Model::open(StringRef path, Location location) {
     return fail(buffer.getError().message());
   auto model = std::make_unique<Model>();
   model->file = path.str();
+  model->external = std::make_unique<ExternalData>(path);
   model->buffer = std::move(*buffer);
   StringRef bytes = model->buffer->getBuffer();
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
@@ -151,9 +151,9 @@ void Model::dropFunctionBytes() {
 
 FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &tensor, Location location) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    FailureOr<FileBytes> bytes = externalBytes(tensor, location);
-    if (failed(bytes))
-      return failure();
+    Expected<FileBytes> bytes = external->find(tensor);
+    if (!bytes.ok())
+      return emitError(location) << bytes.status().message();
     return std::optional<FileBytes>(*bytes);
   }
   if (auto found = added.find(&tensor); found != added.end())
@@ -166,58 +166,6 @@ FailureOr<std::optional<FileBytes>> Model::rawBytes(const onnx::TensorProto &ten
       file, offset, ArrayRef<char>(buffer->getBufferStart() + offset, static_cast<size_t>(length))});
 }
 
-FailureOr<FileBytes> Model::externalBytes(const onnx::TensorProto &tensor, Location location) {
-  std::string where;
-  uint64_t offset = 0;
-  std::optional<uint64_t> length;
-  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
-    StringRef value = entry.value();
-    uint64_t number = 0;
-    if (entry.key() == "location") {
-      where = entry.value();
-    } else if (entry.key() == "offset" || entry.key() == "length") {
-      if (value.getAsInteger(10, number))
-        return emitError(location) << "tensor '" << tensor.name() << "': external " << entry.key() << " '"
-                                   << value << "' is not a number";
-      if (entry.key() == "offset")
-        offset = number;
-      else
-        length = number;
-    }
-  }
-  // The file lies in the model's folder or below, by name and after links are followed.
-  StringRef folder = llvm::sys::path::parent_path(file);
-  SmallString<256> path(folder), realPath, realFolder;
-  llvm::sys::path::append(path, where);
-  bool climbs = where.empty() || llvm::sys::path::is_absolute(where);
-  for (auto part = llvm::sys::path::begin(where); part != llvm::sys::path::end(where); ++part)
-    climbs |= *part == "..";
-  if (climbs)
-    return emitError(location) << "tensor '" << tensor.name() << "': external file '" << where
-                               << "' is not inside the model's folder";
-  if (std::error_code error = llvm::sys::fs::real_path(path, realPath))
-    return emitError(location) << "tensor '" << tensor.name() << "': cannot read external file '" << where
-                               << "': " << error.message();
-  if (std::error_code error = llvm::sys::fs::real_path(folder.empty() ? "." : folder, realFolder))
-    return emitError(location) << "cannot read the model's folder '" << folder << "': " << error.message();
-  StringRef below = realPath;
-  if (!below.consume_front(realFolder) || !(realFolder == "/" || below.starts_with("/")))
-    return emitError(location) << "tensor '" << tensor.name() << "': external file '" << where
-                               << "' is not inside the model's folder";
-  std::unique_ptr<llvm::MemoryBuffer> &mapped = externals[std::string(path)];
-  if (!mapped) {
-    auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!opened)
-      return emitError(location) << "tensor '" << tensor.name() << "': cannot read external file '" << where
-                                 << "': " << opened.getError().message();
-    mapped = std::move(*opened);
-  }
-  uint64_t size = mapped->getBufferSize();
-  if (offset > size || length.value_or(0) > size - offset)
-    return emitError(location) << "tensor '" << tensor.name() << "': bytes " << offset << " to "
-                               << (offset + length.value_or(0)) << " lie outside external file '" << where
-                               << "' of " << size << " bytes";
-  return FileBytes{
-      std::string(path), offset,
-      ArrayRef<char>(mapped->getBufferStart() + offset, static_cast<size_t>(length.value_or(size - offset)))};
+bool Model::hasRawBytes(const onnx::TensorProto &tensor) const {
+  return added.contains(&tensor) || ranges.contains(&tensor);
 }

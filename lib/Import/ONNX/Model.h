@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_IMPORT_ONNX_MODEL_H
 #define ZERO_LIB_IMPORT_ONNX_MODEL_H
 
+#include "ExternalData.h"
 #include "TensorLocator.h"
 
 #include "mlir/IR/Location.h"
@@ -9,19 +10,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include "lib/Runtime/Data/MappedFile.h"
-#include "onnx-ml.pb.h"
 
 #include <memory>
 #include <string>
 
 namespace zero::onnx_import {
-
-/// Bytes of a tensor as they lie in a file: little-endian, row-major.
-struct FileBytes {
-  std::string path; // as one can open it
-  uint64_t offset = 0;
-  llvm::ArrayRef<char> bytes;
-};
 
 /// The node's name, or its first output's where it has none.
 std::string nodeName(const onnx::NodeProto &node);
@@ -36,6 +29,7 @@ public:
   llvm::StringRef path() const { return file; }
   onnx::GraphProto &mutableGraph() { return *model->mutable_graph(); }
   int64_t fileBytes() const { return static_cast<int64_t>(buffer->getBufferSize()); }
+  llvm::StringRef fileContents() const { return buffer->getBuffer(); }
   /// The version of the default operator set.
   int64_t opset() const { return opsetVersion; }
   /// The same for a node: a function's nodes have the function's.
@@ -58,13 +52,19 @@ public:
   Expected<MappedFile *> map(const std::string &path);
   /// One more initializer, whose elements are these bytes.
   void addInitializer(onnx::TensorProto tensor, FileBytes bytes);
-  /// Whether an initializer was added so.
+  /// One more initializer, without elements.
+  void addInitializer(onnx::TensorProto tensor) { *model->mutable_graph()->add_initializer() = std::move(tensor); }
+  /// Whether an initializer was added with its bytes.
   bool isAdded(const onnx::TensorProto &tensor) const { return added.contains(&tensor); }
+  /// Whether bytes of the tensor lie in the model or in a file that was added.
+  bool hasRawBytes(const onnx::TensorProto &tensor) const;
+  /// Why the external file of a tensor is not there; empty if it is.
+  std::string whyExternalMissing(const onnx::TensorProto &tensor) const { return external->whyMissing(tensor); }
 
 private:
-  mlir::FailureOr<FileBytes> externalBytes(const onnx::TensorProto &tensor, mlir::Location location);
 
   std::string file;
+  std::unique_ptr<ExternalData> external;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::unique_ptr<onnx::ModelProto> model;
   int64_t opsetVersion = 0;
@@ -74,8 +74,6 @@ private:
   llvm::DenseMap<const onnx::NodeProto *, int64_t> nodeOpsets;
   llvm::DenseMap<const onnx::TensorProto *, FileBytes> added;
   std::map<std::string, std::unique_ptr<MappedFile>> mapped;
-  /// External files that are mapped, by path.
-  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> externals;
 };
 
 } // namespace zero::onnx_import

@@ -54,6 +54,8 @@ LogicalResult Importer::addOutput(const std::string &name) {
   if ((*binding)->isNone)
     return leaveOut("is an optional without element; only tensors can be predicted");
   const Tensor &tensor = (*binding)->tensors.front();
+  if (failed(checkDeclared(tensor, name)))
+    return failure();
   addResult(tensor.value, nn::RoleKind::Output, name, tensor.rank() > 0 && isBatch(tensor.shape.front()));
   return success();
 }

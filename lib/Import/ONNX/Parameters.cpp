@@ -1,6 +1,7 @@
-//===- Parameters.cpp - Which initializers are trained --------------------===//
-#include "Graph.h"
+//===- Parameters.cpp - Which weights are trained, and who reads them -----===//
+#include "ParameterRules.h"
 #include "Subgraphs.h"
+#include "Weights.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -11,8 +12,8 @@ using namespace zero::onnx_import;
 /// The torch.export-based exporter's mark; PARAMETER is what PyTorch trains.
 static constexpr llvm::StringLiteral kKindKey = "pkg.torch.export.graph_signature.InputSpec.kind";
 
-static bool isFloat(const onnx::TensorProto &tensor) {
-  switch (tensor.data_type()) {
+bool zero::onnx_import::isFloatType(int onnxType) {
+  switch (onnxType) {
   case onnx::TensorProto::FLOAT:
   case onnx::TensorProto::DOUBLE:
   case onnx::TensorProto::FLOAT16:
@@ -23,12 +24,30 @@ static bool isFloat(const onnx::TensorProto &tensor) {
   }
 }
 
-static bool matchesWhole(const std::string &pattern, StringRef name) {
+static bool isFloat(const onnx::TensorProto &tensor) { return isFloatType(tensor.data_type()); }
+
+std::optional<FloatConstant> zero::onnx_import::floatConstantOf(const onnx::NodeProto &node) {
+  if (node.op_type() != "Constant" || !(node.domain().empty() || node.domain() == "ai.onnx") || node.output_size() != 1)
+    return std::nullopt;
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    if (attribute.name() == "value" && isFloat(attribute.t()))
+      return FloatConstant{SmallVector<int64_t>(attribute.t().dims().begin(), attribute.t().dims().end()),
+                           attribute.t().data_type()};
+    if (attribute.name() == "value_floats")
+      return FloatConstant{{attribute.floats_size()}, onnx::TensorProto::FLOAT};
+    if (attribute.name() == "value_float")
+      return FloatConstant{{}, onnx::TensorProto::FLOAT};
+  }
+  return std::nullopt;
+}
+
+bool zero::onnx_import::matchesWhole(const std::string &pattern, StringRef name) {
   return !pattern.empty() && llvm::Regex("^(" + pattern + ")$").match(name);
 }
 
 ParameterRules::ParameterRules(const Model &model, const ImportOptions &options)
-    : model(model), train(options.trainRegex), freeze(options.freezeRegex) {
+    : model(model), train(options.trainRegex), freeze(options.freezeRegex),
+      trainConstants(options.trainConstantsRegex) {
   auto note = [&](StringRef name, const auto &properties) {
     for (const onnx::StringStringEntryProto &property : properties)
       if (property.key() == kKindKey)
@@ -46,17 +65,31 @@ ParameterRules::ParameterRules(const Model &model, const ImportOptions &options)
 }
 
 LogicalResult ParameterRules::check(Location location) const {
-  for (auto [flag, pattern] : {std::pair("--train", &train), std::pair("--freeze", &freeze)}) {
+  auto matchesInitializer = [&](const std::string &pattern) {
+    return llvm::any_of(model.graph().initializer(), [&](const onnx::TensorProto &tensor) {
+      return isFloat(tensor) && !model.isAdded(tensor) && matchesWhole(pattern, tensor.name());
+    });
+  };
+  auto matchesConstant = [&](const std::string &pattern) {
+    bool any = false;
+    forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+      any |= floatConstantOf(node) && matchesWhole(pattern, node.output(0));
+    });
+    return any;
+  };
+  for (auto [flag, pattern] : {std::pair("--train", &train), std::pair("--freeze", &freeze),
+                               std::pair("--train-constants", &trainConstants)}) {
     if (pattern->empty())
       continue;
     std::string problem;
     if (!llvm::Regex("^(" + *pattern + ")$").isValid(problem))
       return emitError(location) << flag << "=" << *pattern << " is not a regular expression: " << problem;
-    if (llvm::none_of(model.graph().initializer(), [&, pattern = pattern](const onnx::TensorProto &tensor) {
-          return isFloat(tensor) && !model.isAdded(tensor) && matchesWhole(*pattern, tensor.name());
-        }))
-      return emitError(location) << flag << "=" << *pattern
-                                 << " matches no float weight of the model (it must match the whole name)";
+    bool constants = pattern == &trainConstants;
+    if (constants ? !matchesConstant(*pattern)
+                  : !matchesInitializer(*pattern) && !(pattern == &freeze && matchesConstant(*pattern)))
+      return emitError(location) << flag << "=" << *pattern << " matches no float "
+                                 << (constants ? "Constant node" : "weight of the model")
+                                 << " (it must match the whole name" << (constants ? " of its output)" : ")");
   }
   return success();
 }
@@ -105,6 +138,57 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
   if (feedsOnlyAngles(name))
     return "it feeds only Cos and Sin";
   return "";
+}
+
+std::string ParameterRules::whyConstantNotTrained(StringRef name) const {
+  if (matchesWhole(freeze, name))
+    return "frozen by --freeze=" + freeze;
+  return matchesWhole(trainConstants, name) ? ""
+                                            : "it is a constant of a node, which --train-constants=REGEX would train";
+}
+
+ArrayRef<const onnx::NodeProto *> ParameterRules::consumersOf(StringRef name) const {
+  auto found = consumers.find(name);
+  return found == consumers.end() ? ArrayRef<const onnx::NodeProto *>() : found->second;
+}
+
+/// By the first layer that reads the weight, through views; PyTorch's convention for convolutions and for what no
+/// layer reads.
+ParameterRules::Fans ParameterRules::fansOf(StringRef name, ArrayRef<int64_t> shape) const {
+  if (shape.size() < 2)
+    return {};
+  double field = 1;
+  for (int64_t size : shape.drop_front(2))
+    field *= static_cast<double>(size);
+  Fans rows{static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+  if (shape.size() != 2)
+    return rows;
+  Fans columns{rows.out, rows.in};
+  bool transposed = false;
+  constexpr int kLongestChain = 64; // of views; a damaged model may have a circle
+  StringRef at = name;
+  for (int step = 0; step < kLongestChain; ++step) {
+    ArrayRef<const onnx::NodeProto *> readers = consumersOf(at);
+    const onnx::NodeProto *view = nullptr;
+    for (const onnx::NodeProto *node : readers) {
+      StringRef op = node->op_type();
+      if (op == "MatMul" && node->input_size() > 1) // x W sums over the rows of W, W x over its columns
+        return (node->input(1) == at) != transposed ? columns : rows;
+      if (op == "Gemm" && node->input_size() > 1) {
+        bool isSecond = node->input(1) == at, flips = false;
+        for (const onnx::AttributeProto &attribute : node->attribute())
+          flips |= attribute.name() == (isSecond ? "transB" : "transA") && attribute.i() != 0;
+        return (isSecond != flips) != transposed ? columns : rows;
+      }
+      if (op == "Transpose" || op == "Identity" || op == "Cast")
+        view = node;
+    }
+    if (!view || view->output_size() != 1)
+      return rows;
+    transposed ^= view->op_type() == "Transpose";
+    at = view->output(0);
+  }
+  return rows;
 }
 
 /// Rotary frequencies: every way from the weight leads to Cos or Sin, through views and products with

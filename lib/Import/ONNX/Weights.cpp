@@ -36,6 +36,16 @@ template <typename Stored, typename Field> static std::vector<char> pack(const F
   return bytes;
 }
 
+std::string Weights::whyMissing(const onnx::TensorProto &tensor) const {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return model.whyExternalMissing(tensor);
+  if (elementCount(tensor).value_or(1) == 0 || model.hasRawBytes(tensor) || tensor.float_data_size() ||
+      tensor.double_data_size() || tensor.int32_data_size() || tensor.int64_data_size() ||
+      tensor.uint64_data_size() || tensor.string_data_size())
+    return "";
+  return "the model holds its shape alone";
+}
+
 FailureOr<std::vector<char>> Weights::decode(const onnx::TensorProto &tensor, Location location) {
   switch (tensor.data_type()) {
   case onnx::TensorProto::FLOAT:
@@ -148,6 +158,12 @@ FailureOr<Attribute> Weights::stored(const onnx::TensorProto &tensor, StringRef 
   side.insert(side.end(), data->begin(), data->end());
   return Attribute(
       nn::ExternalAttr::get(context, relativePath(options.sideFile), offset, data->size(), checksum));
+}
+
+Attribute Weights::wholeModel(MLIRContext *context) const {
+  StringRef bytes = model.fileContents();
+  return nn::ExternalAttr::get(context, relativePath(model.path()), 0, bytes.size(),
+                               XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 LogicalResult Weights::writeSideFile(Location location) {

@@ -19,6 +19,9 @@ class Weights {
 public:
   Weights(Model &model, const ImportOptions &options) : model(model), options(options) {}
 
+  /// Why the model has no values of this tensor, whose bytes would be in a file that is not there or which is a
+  /// shape alone; empty if it has.
+  std::string whyMissing(const onnx::TensorProto &tensor) const;
   /// All bytes, little-endian and row-major, of a tensor whose type is `type`; valid while this object lives.
   mlir::FailureOr<llvm::ArrayRef<char>> bytes(const onnx::TensorProto &tensor, mlir::RankedTensorType type,
                                               mlir::Location location);
@@ -29,6 +32,8 @@ public:
   /// side file.
   mlir::FailureOr<mlir::Attribute> stored(const onnx::TensorProto &tensor, llvm::StringRef name,
                                           mlir::RankedTensorType type, mlir::Location location);
+  /// The model's file itself.
+  mlir::Attribute wholeModel(mlir::MLIRContext *context) const;
   /// Writes the side file if anything belongs there.
   mlir::LogicalResult writeSideFile(mlir::Location location);
 

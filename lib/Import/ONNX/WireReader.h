@@ -12,6 +12,8 @@ struct Field {
   uint32_t number = 0;
   bool isDelimited = false;
   llvm::StringRef payload; // of a length-delimited field; empty for others
+  uint64_t value = 0;      // of a varint
+  llvm::StringRef bytes;   // the field with its tag
 };
 
 /// Walks the fields of one message.
@@ -23,11 +25,12 @@ public:
   bool next(Field &field) {
     if (rest.empty() || !valid)
       return false;
+    const char *begin = rest.begin();
     uint64_t tag = varint();
-    field = {static_cast<uint32_t>(tag >> 3), (tag & 7) == 2, llvm::StringRef()};
+    field = {static_cast<uint32_t>(tag >> 3), (tag & 7) == 2, llvm::StringRef(), 0, llvm::StringRef()};
     switch (tag & 7) {
     case 0:
-      varint();
+      field.value = varint();
       break;
     case 1:
       take(8);
@@ -41,6 +44,8 @@ public:
     default:
       valid = false; // groups are not part of ONNX
     }
+    if (valid)
+      field.bytes = llvm::StringRef(begin, static_cast<size_t>(rest.begin() - begin));
     return valid;
   }
   bool ok() const { return valid; }

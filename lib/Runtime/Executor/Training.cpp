@@ -174,6 +174,9 @@ Status Training::run(Bootstrap &bootstrap) {
       writable = OutputFile::create(path).status();
   ZERO_RETURN_IF_ERROR(bootstrap.agree(writable));
 
+  if (!options.exportPath.empty())
+    ZERO_RETURN_IF_ERROR(bootstrap.agree(checkExport(options.exportPath, container)));
+
   Trace trace;
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
@@ -204,10 +207,14 @@ Status Training::run(Bootstrap &bootstrap) {
   }
   if (status.ok() && !options.predictPath.empty())
     status = predict(options.predictPath, container, samples.get(), *executor, bootstrap);
-  if (status.ok() && !options.exportPath.empty())
+  const bool finished = status.ok();
+  if (finished && !options.exportPath.empty())
     status = exportParameters(options.exportPath, container, *executor, bootstrap);
-  if (status.ok() && !options.tracePath.empty())
-    status = trace.write(options.tracePath, bootstrap);
+  // An export that fails, on all ranks alike, does not take the trace with it; a rank that is lost does.
+  if (finished && !options.tracePath.empty() && (status.ok() || bootstrap.agreedOnError())) {
+    Status traced = trace.write(options.tracePath, bootstrap);
+    status = status.ok() ? traced : bootstrap.agree(status);
+  }
   // While this rank's buffers live: peers may still be reading them.
   if (!status.ok() && !bootstrap.agreedOnError())
     bootstrap.abort(status);

@@ -23,7 +23,7 @@ static std::string getVariantName(CpuVariant variant) {
 }
 
 Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder,
-                       StringRef path, StringRef command) {
+                       StringRef path, StringRef command, const ModelSkeleton *model) {
   for (auto buffer : module.getOps<plan::BufferOp>())
     if (!buffer.getOffset())
       return Status::programFailed("buffer '" + buffer.getSymName().str() +
@@ -38,6 +38,8 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
     llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", convertToJSON(config));
     writer.addSection(SectionKind::Config, "", std::move(text));
   }
+  if (model)
+    model->addTo(writer);
   for (const KernelObject &object : kernels)
     writer.addSection(SectionKind::KernelObject, getVariantName(object.variant), object.bytes);
   std::string folder = weightsFolder.str();

@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Target/PlanBinary.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
 #include <cstring>
@@ -63,6 +64,58 @@ Expected<WeightsLayout> computeWeightsLayout(ModuleOp module) {
   }
   return layout;
 }
+
+static std::optional<FloatElement> getFloatElement(Type type) {
+  if (type.isF32())
+    return FloatElement::F32;
+  if (type.isF64())
+    return FloatElement::F64;
+  if (type.isF16())
+    return FloatElement::F16;
+  if (type.isBF16())
+    return FloatElement::BF16;
+  return std::nullopt;
+}
+
+} // namespace zero::planbinary
+
+namespace zero {
+
+Expected<std::vector<ProgramTensor>> listProgramTensors(ModuleOp module, StringRef modelFile) {
+  ZERO_ASSIGN_OR_RETURN(planbinary::WeightsLayout layout, planbinary::computeWeightsLayout(module));
+  std::vector<ProgramTensor> tensors;
+  auto add = [&](const planbinary::WeightTensor &from) -> ProgramTensor & {
+    ProgramTensor &tensor = tensors.emplace_back();
+    tensor.name = from.name;
+    tensor.bytes = from.bytes;
+    if (auto external = dyn_cast<nn::ExternalAttr>(from.data); external && external.getFile() == modelFile) {
+      tensor.inModel = true;
+      tensor.modelOffset = external.getOffset();
+    }
+    return tensor;
+  };
+  llvm::StringMap<const planbinary::WeightTensor *> trained;
+  for (const planbinary::WeightBucket &bucket : layout.buckets)
+    for (const planbinary::WeightTensor &from : bucket.tensors)
+      trained[from.name] = &from;
+  for (auto bucket : module.getOps<sharding::BucketOp>())
+    for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
+      ProgramTensor &tensor = add(*trained.lookup(slot.getName()));
+      tensor.trained = true;
+      std::optional<FloatElement> element = planbinary::getFloatElement(bucket.getElement());
+      if (!element)
+        return Status::programFailed("parameter '" + tensor.name + "' is not made of floats");
+      tensor.element = *element;
+      llvm::append_range(tensor.shape, slot.getShape());
+    }
+  for (const planbinary::WeightTensor &from : layout.frozen)
+    add(from).frozenOffset = from.offset;
+  return tensors;
+}
+
+} // namespace zero
+
+namespace zero::planbinary {
 
 namespace {
 
@@ -140,6 +193,22 @@ private:
   XXH3_state_t state;
 };
 
+/// Starting values, made as they are written.
+class InitialReader : public TensorReader {
+public:
+  explicit InitialReader(nn::InitialAttr initial) : initial(initial) {}
+  Status read(void *target, size_t size) override {
+    // Blocks are whole elements: their size and that of every tensor are multiples of an element's.
+    initial.fill(next / getElementBytes(initial.getElement()), {static_cast<char *>(target), size});
+    next += size;
+    return {};
+  }
+
+private:
+  nn::InitialAttr initial;
+  uint64_t next = 0;
+};
+
 /// The bytes of elements as the runtime holds them: one for each i1.
 std::optional<std::string> getElementsBytes(ElementsAttr elements) {
   Type type = elements.getElementType();
@@ -172,6 +241,12 @@ Expected<std::unique_ptr<TensorReader>> openTensor(const WeightTensor &tensor, c
   if (auto external = dyn_cast<nn::ExternalAttr>(tensor.data)) {
     bytes = external.getLength();
     reader = std::make_unique<FileReader>(tensor, external, folder);
+  } else if (auto missing = dyn_cast<nn::MissingAttr>(tensor.data)) {
+    return Status::badInput("the model has no values of '" + tensor.name + "': " + missing.getReason().str() +
+                            "; import it with --init, or plan without writing a program (--plan-only)");
+  } else if (auto initial = dyn_cast<nn::InitialAttr>(tensor.data)) {
+    bytes = tensor.bytes;
+    reader = std::make_unique<InitialReader>(initial);
   } else {
     auto elements = dyn_cast<ElementsAttr>(tensor.data);
     std::optional<std::string> raw = elements ? getElementsBytes(elements) : std::nullopt;

@@ -27,6 +27,7 @@
 #include "PredictFunction.h"
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "zero/Transforms/NN/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -66,8 +67,7 @@ public:
     for (Operation *op : llvm::reverse(forwardOps))
       if (failed(differentiate(op, builder)))
         return failure();
-    finish(builder, scaledLoss);
-    return success();
+    return finish(builder, scaledLoss);
   }
 
 private:
@@ -262,13 +262,33 @@ private:
       if (!gradient)
         return op->emitOpError() << "has no gradient for its operand #" << i
                                  << ", which depends on parameter '" << source[operand] << "'";
+      // An absent gradient, so that what depends on nothing else is found to have none.
+      if (isZero(gradient))
+        continue;
       Value &sum = gradients[operand];
       sum = sum ? TensorBuilder(builder, op->getLoc()).add(sum, gradient) : gradient;
     }
     return success();
   }
 
-  void finish(OpBuilder &builder, Value scaledLoss) {
+  /// Both functions take the weight.
+  void freeze(StringRef name) {
+    auto predict = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("predict");
+    for (func::FuncOp taker : {function, predict})
+      for (unsigned i = 0, e = taker ? taker.getNumArguments() : 0; i < e; ++i) {
+        auto role = taker.getArgAttrOfType<RoleAttr>(i, kRoleAttrName);
+        if (role && role.getKind() == RoleKind::Parameter && role.getName() == name)
+          taker.setArgAttr(i, kRoleAttrName, RoleAttr::get(role.getContext(), RoleKind::Frozen, name));
+      }
+  }
+
+  static bool isZero(Value gradient) {
+    DenseElementsAttr value;
+    return matchPattern(gradient, m_Constant(&value)) && isa<FloatType>(value.getElementType()) && value.isSplat() &&
+           value.getSplatValue<APFloat>().isZero();
+  }
+
+  LogicalResult finish(OpBuilder &builder, Value scaledLoss) {
     SmallVector<Value> results{scaledLoss, end.getOperand(countResult)};
     SmallVector<RoleKind> kinds{RoleKind::LossSum, RoleKind::LabelCount};
     SmallVector<StringRef> names{"", ""};
@@ -277,17 +297,23 @@ private:
       StringRef name = source[parameter];
       Value gradient = gradients.lookup(parameter);
       if (!gradient) {
+        // An update would let weight decay shrink what the loss says nothing about.
         unreached.push_back(name);
-        gradient = TensorBuilder(builder, parameter.getLoc()).zerosLike(parameter);
+        freeze(name);
+        continue;
       }
       results.push_back(gradient);
       kinds.push_back(RoleKind::Gradient);
       names.push_back(name);
     }
     if (!unreached.empty()) {
-      InFlightDiagnostic warning =
-          function.emitWarning("no gradient reaches, so zeros are their gradients: ");
-      llvm::interleaveComma(unreached, warning, [&](StringRef name) { warning << "'" << name << "'"; });
+      bool all = unreached.size() == parameters.size();
+      InFlightDiagnostic diagnostic =
+          all ? function.emitError("no gradient reaches any parameter, so there is nothing to train: ")
+              : function.emitWarning("no gradient reaches, so these weights are not trained: ");
+      llvm::interleaveComma(unreached, diagnostic, [&](StringRef name) { diagnostic << "'" << name << "'"; });
+      if (all)
+        return diagnostic;
     }
     func::ReturnOp::create(builder, end.getLoc(), results);
     end.erase();
@@ -297,6 +323,7 @@ private:
     for (auto [i, kind, name] : llvm::enumerate(kinds, names))
       function.setResultAttr(i, kRoleAttrName, RoleAttr::get(builder.getContext(), kind, name));
     recordLabelLimits(builder);
+    return success();
   }
 
   /// The loss is decomposed later; the reader of labels checks then what the loss defines.

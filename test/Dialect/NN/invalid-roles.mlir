@@ -42,9 +42,43 @@ func.func @data_type(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data 
 
 // -----
 
-// expected-error @+1 {{argument #0 has nn.data that is neither #nn.external nor elements}}
+// expected-error @+1 {{argument #0 has nn.data that is neither #nn.external, #nn.initial, #nn.missing nor elements}}
 func.func @data_kind(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = "w.onnx"}) {
   return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has type 'tensor<4xf64>' but its nn.data makes 'f32'}}
+func.func @initial_type(%x: tensor<4xf64> {nn.role = #nn.role<frozen "w">, nn.data = #nn.initial<normal 1.0 seed 7 : f32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{starting values have a number of type 'f32', not f64}}
+func.func @initial_number(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = #nn.initial<normal 1.0 : f32 seed 7 : f32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{starting values are floats, not 'i32'}}
+func.func @initial_integers(%x: tensor<4xi32> {nn.role = #nn.role<frozen "w">, nn.data = #nn.initial<normal 1.0 seed 7 : i32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{starting values have the spread -1.000000e+00}}
+func.func @initial_spread(%x: tensor<4xf32> {nn.role = #nn.role<frozen "w">, nn.data = #nn.initial<normal -1.0 seed 7 : f32>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has nn.model "m.onnx"; it is a module's #nn.external}}
+module attributes {nn.model = "m.onnx"} {
 }
 
 // -----

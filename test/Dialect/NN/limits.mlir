@@ -23,7 +23,7 @@ func.func @number(%y: tensor<8xi64> {nn.role = #nn.role<label "y">, nn.limit = 1
 // -----
 
 // A bucket has data for each slot.
-// expected-error @+1 {{argument #0 has nn.data that is neither #nn.external nor elements}}
+// expected-error @+1 {{argument #0 has nn.data that is neither #nn.external, #nn.initial, #nn.missing nor elements}}
 func.func @slots(%w: !zero.shard<@b> {nn.role = #nn.role<parameter "b">, nn.data = [#nn.external<"m.onnx", 0, 8, 1>, "w"]}) {
   return
 }

@@ -83,17 +83,29 @@ func.func @forward(%x: tensor<f64> {nn.role = #nn.role<input "x">}, %p: tensor<f
 
 // -----
 
-// It leaves alone what the loss does not depend on: zeros and one warning with all names.
+// It leaves alone what the loss does not depend on: frozen weights, and one warning with all names.
 // CHECK-LABEL: func.func @micro
-// CHECK:         %[[U:.*]] = nn.constant dense<0.000000e+00> : tensor<3xf32>
-// CHECK:         %[[V:.*]] = nn.constant dense<> : tensor<0xf32>
-// CHECK:         return %{{.*}}, %{{.*}}, %{{.*}}, %[[U]], %[[V]]
-// expected-warning @+1 {{no gradient reaches, so zeros are their gradients: 'u', 'v'}}
+// CHECK-SAME:    %{{.*}}: tensor<3xf32> {nn.role = #nn.role<frozen "u">}, %{{.*}}: tensor<0xf32> {nn.role = #nn.role<frozen "v">}
+// CHECK-SAME:    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<f32> {nn.role = #nn.role<gradient "p">})
+// expected-warning @+1 {{no gradient reaches, so these weights are not trained: 'u', 'v'}}
 func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %u: tensor<3xf32> {nn.role = #nn.role<parameter "u">},
                    %v: tensor<0xf32> {nn.role = #nn.role<parameter "v">}, %f: tensor<f32> {nn.role = #nn.role<frozen "f">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
   %0 = nn.mul %p, %f : tensor<f32>
   %sum, %count = nn.output_loss %0 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+// It refuses a loss that depends on no parameter by a gradient: integers have none.
+// expected-warning @+2 {{no gradient passes, as it is zero almost everywhere: 'nn.cast'}}
+// expected-error @+1 {{no gradient reaches any parameter, so there is nothing to train: 'p'}}
+func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.cast %p : tensor<f32> to tensor<i32>
+  %1 = nn.cast %0 : tensor<i32> to tensor<f32>
+  %sum, %count = nn.output_loss %1 : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
 }
 

@@ -3,7 +3,7 @@
 #define ZERO_TEST_UNIT_SUPPORT_TINYPROGRAM_H
 
 #include "test/Unit/Support/TinyPlan.h"
-#include "zero/Container/Container.h"
+#include "zero/Container/ModelSkeleton.h"
 #include <cmath>
 
 namespace zero::test {
@@ -11,9 +11,10 @@ namespace zero::test {
 inline float tinyWeight(uint64_t i) { return 0.25f * static_cast<float>(i % 7) - 0.5f; }
 inline float tinySample(uint64_t sample, uint64_t i) { return std::sin(static_cast<float>(sample * 31 + i)); }
 
-/// Writes the program for that many ranks; `damage` may change the plan first.
+/// Writes the program for that many ranks; `damage` may change the plan first. `model`: what it is exported as.
 inline Status writeTinyProgram(const std::string &path, uint32_t ranks, const std::string &kernelObject,
-                               const std::function<void(schema::PlanT &)> &damage = {}) {
+                               const std::function<void(schema::PlanT &)> &damage = {},
+                               const ModelSkeleton *model = nullptr) {
   TinyPlan tiny = makeTinyPlan(ranks);
   if (damage)
     damage(tiny.plan);
@@ -25,6 +26,8 @@ inline Status writeTinyProgram(const std::string &path, uint32_t ranks, const st
   ContainerWriter writer;
   writer.addSection(SectionKind::Plan, "", serialize(tiny.plan));
   writer.addSection(SectionKind::Weights, "", weights);
+  if (model)
+    model->addTo(writer);
   writer.addSection(SectionKind::KernelObject, "x86-64-v3", readFile(kernelObject));
   writer.addSection(SectionKind::Config, "", "{\"steps_per_print\": 2}");
   return writer.write(path);

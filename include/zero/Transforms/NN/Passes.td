@@ -69,7 +69,7 @@ def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
     reused. The gradient of a parameter with several uses is the sum over them, the last use first. `loss_sum` and all
     gradients carry the static factor 1 / (loss-divisor x positions); `@update` turns it into the mean over counted
     labels. Ops between a parameter and the loss that have no gradient are all reported; parameters that do not reach
-    the loss get zeros and a warning.
+    the loss become frozen weights, with a warning.
 
     Input:  `@forward(x, y, w) -> (loss_sum, label_count)`
     Output: `@micro(x, y, w) -> (loss_sum, label_count, gradient "w")`

@@ -89,6 +89,24 @@ def unsupported():
     return result
 
 
+def declared_shape():
+    result = linear()
+    result.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 7
+    return result
+
+
+def declared_rank():
+    result = linear()
+    result.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 3
+    return result
+
+
+def declared_type():
+    result = linear()
+    result.graph.output[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+    return result
+
+
 def mismatch():
     return model([node("Gemm", ["x", "w"], ["z"], name="fc")], [info("x", FLOAT, ["n", 5])], [info("z", FLOAT, ["n", 3])],
                  [tensor(array(4, 3), "w")])
@@ -184,6 +202,51 @@ def external_outside():
 
 def external_short():
     return external(offset=40)
+
+
+def external_unaligned():
+    """An offset of 3 bytes; b has no length and begins inside w."""
+    result = external(offset=3)
+    b = result.graph.initializer[1]
+    b.ClearField("raw_data")
+    b.data_location = TensorProto.EXTERNAL
+    for key, value in [("location", "weights.bin"), ("offset", "11")]:
+        entry = b.external_data.add()
+        entry.key, entry.value = key, value
+    return result
+
+
+def external_far():
+    """Beyond 4 GiB."""
+    return external(offset=5 * 2**30 + 1, location="far.bin")
+
+
+def external_beyond():
+    return external(offset=2**64 - 8, length=2**63)
+
+
+def external_absolute():
+    return external(location=os.path.abspath("weights.bin"))
+
+
+def external_nowhere():
+    """A path that leads out and to nothing is no missing file."""
+    return external(location="../../nowhere.bin")
+
+
+def external_no_location():
+    result = external()
+    del result.graph.initializer[0].external_data[0]
+    return result
+
+
+def external_constant():
+    """The tensor of a Constant node lies in a file."""
+    result = external()
+    w = result.graph.initializer[0]
+    result.graph.node.insert(0, node("Constant", [], ["w"], name="make_w", value=w))
+    del result.graph.initializer[0]
+    return result
 
 
 def external_missing():
