@@ -59,12 +59,14 @@ public:
   explicit Mutator(unsigned seed) : random(seed) {}
 
   void mutate(Message &message) {
-    std::vector<Message *> all;
-    collect(message, all);
-    for (const Message *each : all)
-      collectStrings(*each);
-    for (int i = 0, count = 1 + pick(3); i < count; ++i)
+    for (int i = 0, count = 1 + pick(3); i < count; ++i) {
+      std::vector<Message *> all; // anew: a change frees messages
+      collect(message, all);
+      strings.clear();
+      for (const Message *each : all)
+        collectStrings(*each);
       change(*all[pick(all.size())]);
+    }
   }
 
 private:

@@ -138,7 +138,9 @@ LogicalResult buildRange(NodeContext &node) {
   if (length && length->isStatic() && length->value() <= kSmall && first && first->isStatic() && step) {
     result.contents.emplace();
     for (int64_t i = 0; i < length->value(); ++i)
-      result.contents->push_back(Dim(first->value() + i * step->value()));
+      result.contents->push_back(Dim(static_cast<int64_t>( // wraps around, as the tensor does
+          static_cast<uint64_t>(first->value()) +
+          static_cast<uint64_t>(i) * static_cast<uint64_t>(step->value()))));
   }
   return node.set(std::move(result));
 }

@@ -55,8 +55,10 @@ std::optional<Dim> Dim::multiply(const Dim &a, const Dim &b) {
 
 std::optional<Dim> Dim::divide(const Dim &a, const Dim &b) {
   if (b.is(-1))
-    return multiply(a, b); // the one quotient that can overflow
-  if (b.coefficient == 0 || a.coefficient % b.coefficient != 0)
+    return multiply(a, b);
+  // The one quotient of numbers that overflows.
+  bool overflows = a.coefficient == INT64_MIN && b.coefficient == -1;
+  if (b.coefficient == 0 || overflows || a.coefficient % b.coefficient != 0)
     return std::nullopt;
   if (!std::includes(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end()))
     return std::nullopt;

@@ -490,7 +490,7 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, const Needed &n
   node.opset = model.opset(proto);
   node.forgetExcess();
   node.location = NameLoc::get(StringAttr::get(context, node.name()));
-  constexpr int64_t kMaxNodes = 1 << 18;
+  constexpr int64_t kMaxNodes = 1 << 16;
   if (++importedNodes > kMaxNodes)
     return node.error() << "is number " << importedNodes << " of the nodes after loops are unrolled; at most "
                         << kMaxNodes << " are imported";

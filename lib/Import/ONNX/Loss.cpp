@@ -147,6 +147,9 @@ LogicalResult Importer::addLoss() {
     return failure();
   if ((*binding)->isSequence)
     return emitError(location) << "output '" << lossOutput << "' is a sequence and cannot be a loss";
+  if ((*binding)->isNone)
+    return emitError(location) << "output '" << lossOutput
+                               << "' is an optional without element and cannot be a loss";
   Tensor prediction = (*binding)->tensors.front();
   if (failed(checkDeclared(prediction, lossOutput)))
     return failure();

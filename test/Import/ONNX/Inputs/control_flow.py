@@ -114,7 +114,7 @@ REFUSE = {
              "the condition of iteration 1 is not constant: it depends on 'x'"),
     "explodes": (model("m = Constant <value_int = 1024> () " + "y = Loop (m, , x) <body = b (int64 i, bool go, float[3,4] a) => (go, n) { "
                        "n = Loop (m, , a) <body = b2 (int64 j, bool go2, float[3,4] q) => (go2, r) { r = Tanh(q) }> }>" + LOSS),
-                 "of the nodes after loops are unrolled; at most 262144 are imported"),
+                 "of the nodes after loops are unrolled; at most 65536 are imported"),
     "carries": (model(COUNT3 + "y = Loop (m, t, x, x) <body = b (int64 i, bool go, float[3,4] a) => (go, n) { n = Tanh(a) }>" + LOSS),
                 "carries 2 values and has 1 outputs, and its body gives 2"),
     "scan_length": (model("e = Constant <value_floats = [0.0, 0.0, 0.0, 0.0]> () f, y = Scan (e, x) <num_scan_inputs = 1, "
@@ -131,6 +131,7 @@ REFUSE = {
     "insert": (model("e = SequenceEmpty () k = Constant <value_int = 2> () s = SequenceInsert (e, x, k) y = SequenceAt (s, k)" + LOSS),
                "position 2 is outside a sequence of 0 tensors"),
     "empty_optional": (model("o = Optional () y = OptionalGetElement (o)" + LOSS), "takes the element of an optional that has none"),
+    "optional_as_loss": (model("z = Optional ()"), "output 'z' is an optional without element and cannot be a loss"),
     "optional_as_tensor": (model("o = Optional () y = Neg (o)" + LOSS), "input 0 is an optional without element, not a tensor"),
     "inner_name": (branches(TRUE, "v = Add(x, missing)"), "node 'if_2/v' (Add, opset 20): reads 'missing', which nothing before it defines"),
     "map_lengths": (model("s = SequenceConstruct (x, x) t = SequenceConstruct (x) m = SequenceMap (s, t) <body = b (float[n,4] a, float[n,4] k) => (o) { "
