@@ -25,6 +25,8 @@ golden = os.environ.get("ZERO_GOLDEN_DIR", os.path.join(config.zero_source_dir, 
 config.environment["ZERO_GOLDEN_DIR"] = os.path.abspath(golden)
 config.substitutions.append(("%golden", os.path.abspath(golden)))
 config.environment["ZERO_TEST_FULL"] = os.environ.get("ZERO_TEST_FULL", "0")
+if config.environment["ZERO_TEST_FULL"] == "1":
+    config.available_features.add("full")
 if os.path.isdir(golden):
     config.available_features.add("golden")
 if config.compiler_enabled == "ON":
