@@ -51,10 +51,10 @@ MODELS = [
     Model("rapidocr/models/PP-OCRv6_rec_small.onnx", "--loss=mse", "--dim=DynamicDimension.1=64"),
     Model("rapidocr/models/ch_ppocr_mobile_v2.0_cls_mobile.onnx", "--loss=mse", PADDLE_WEIGHTS, "--dim=x.2=48", "--dim=x.3=96"),
 ]
-# Their weights are outputs of ConstantOfShape.
-MODELS += [Model("light_%s.onnx" % name, "--loss=mse", "--init=kaiming:.*_w_0", "--init=ones:.*(bn|sc)_w_0", batch=1)
-           for name in ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
-                        "zfnet512")]
+# Their weights are outputs of ConstantOfShape; two have scales of norms among these.
+for light in ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19", "zfnet512"):
+    ones = {"densenet121": ["--init=ones:.*bn_w_0"], "inception_v2": ["--init=ones:.*sc_w_0"]}.get(light, [])
+    MODELS.append(Model("light_%s.onnx" % light, "--loss=mse", "--init=kaiming:.*_w_0", *ones, batch=1))
 
 
 def download(folder):
