@@ -19,7 +19,7 @@ using namespace zero::onnx_import;
 
 namespace {
 
-constexpr int64_t kMaxNodes = 1 << 18;
+constexpr int64_t kMaxNodes = 1 << 16;
 constexpr size_t kMaxDepth = 128;
 
 std::string keyOf(StringRef domain, StringRef name, StringRef overload) {

@@ -7,7 +7,7 @@ import sys
 
 def run(*arguments):
     environment = dict(os.environ, ASAN_SYMBOLIZER_PATH=shutil.which("llvm-symbolizer-22") or shutil.which("llvm-symbolizer") or "")
-    return subprocess.run(["zero-fuzz-import", "-timeout=30", "-rss_limit_mb=2048", "-malloc_limit_mb=512", *arguments],
+    return subprocess.run(["zero-fuzz-import", "-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=512", *arguments],
                           capture_output=True, text=True, env=environment)
 
 

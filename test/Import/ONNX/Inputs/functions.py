@@ -109,8 +109,8 @@ REFUSE = {
     "circle_inside": (called("y = my.A(x) " + LOSS, function("A (a) => (b) { c = Constant <value_int = 1> () i = Cast <to = 9> (c) "
                       "b = If (i) <then_branch = g1 () => (v) { v = my.A(a) }, else_branch = g2 () => (v) { v = Neg(a) }> }")),
                       "functions call themselves: my.A -> my.A"),
-    "bomb": (bomb(60), "nodes; at most 262144 are imported"),
-    "bomb_19": (bomb(19), "the functions of the model expand to 524290 nodes; at most 262144 are imported"),
+    "bomb": (bomb(60), "nodes; at most 65536 are imported"),
+    "bomb_19": (bomb(19), "the functions of the model expand to 524290 nodes; at most 65536 are imported"),
     "too_deep": (chain(200), "functions call functions more than 128 deep"),
     "inputs": (called("y = my.F(x, x) " + LOSS, function("F (a) => (b) { b = Neg(a) }")),
                "node 'f_0' (F): has 2 inputs and 1 outputs and the function takes 1 and gives 1"),
