@@ -60,10 +60,10 @@ LogicalResult buildReduce(NodeContext &node) {
   Tensor operand = before(node, *x);
   if (!*axes) // nothing is reduced
     return node.set(after(node, *x, {}, operand));
-  // Booleans (opset 20) are the numbers 0 and 1 meanwhile.
+  // Booleans (opset 20) are the numbers 0 and 1 meanwhile, without a sign: the largest of none is 0.
   bool isBool = operand.elementType().isInteger(1);
   if (isBool)
-    operand = node.cast(operand, node.builder.getI8Type());
+    operand = node.cast(operand, node.builder.getIntegerType(8, /*isSigned=*/false));
   Tensor result = node.reduce(kind, operand, **axes, node.intAttribute("keepdims", 1) != 0);
   if (isBool)
     result = node.cast(result, node.builder.getI1Type());
