@@ -345,7 +345,7 @@ FailureOr<Tensor> Importer::stored(const onnx::TensorProto &tensor, StringRef na
   Tensor result;
   bool isTrained = entry->whyNotTrained.empty();
   // What is missing may be a float: integers are shapes and indices, which the import reads.
-  bool isWeight = isFloat && isInitializer && !model.isAdded(tensor);
+  bool isWeight = isFloat && isInitializer && !model.isAdded(tensor) && !rules.saysSizes(name);
   bool isInline = !isTrained && *count <= (isWeight ? 1 : kInlineElements);
   if (isInline && !(isFloat && !entry->missing.empty())) {
     FailureOr<DenseElementsAttr> elements = weights.inlined(tensor, entry->type, node.location);

@@ -152,6 +152,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);
   /// The same for an input of one element.
   mlir::FailureOr<int64_t> integer(unsigned index, llvm::StringRef what);
+  /// The elements of a float input that depends on constants alone.
+  mlir::FailureOr<llvm::SmallVector<double>> floatNumbers(unsigned index, llvm::StringRef what);
   /// An input that is a shape: a 1-d i64 tensor of known length.
   mlir::FailureOr<Tensor> shapeInput(unsigned index);
   /// The same without a negative element.

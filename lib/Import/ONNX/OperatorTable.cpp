@@ -47,6 +47,10 @@ const OperatorRow *zero::onnx_import::findOperator(llvm::StringRef domain, llvm:
              controlFlowOperators(),
              dataDependentOperators(),
              trainingOperators(),
+             channelNormalizationOperators(),
+             resizeOperators(),
+             paddingOperators(),
+             imageOperators(),
          })
       for (const OperatorRow &row : family)
         rows[row.name] = &row;

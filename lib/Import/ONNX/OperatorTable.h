@@ -31,6 +31,10 @@ llvm::ArrayRef<OperatorRow> attentionOperators();
 llvm::ArrayRef<OperatorRow> rotaryOperators();
 llvm::ArrayRef<OperatorRow> optionalOperators();
 llvm::ArrayRef<OperatorRow> controlFlowOperators();
+llvm::ArrayRef<OperatorRow> channelNormalizationOperators();
+llvm::ArrayRef<OperatorRow> resizeOperators();
+llvm::ArrayRef<OperatorRow> paddingOperators();
+llvm::ArrayRef<OperatorRow> imageOperators();
 llvm::ArrayRef<OperatorRow> dataDependentOperators();
 llvm::ArrayRef<OperatorRow> trainingOperators();
 

@@ -29,6 +29,8 @@ public:
   mlir::LogicalResult check(mlir::Location location) const;
   /// Why this initializer is not trained; empty if it is.
   std::string whyNotTrained(const onnx::TensorProto &tensor) const;
+  /// Whether this initializer says sizes and holds no data.
+  bool saysSizes(llvm::StringRef name) const;
   /// The same for the float tensor of the Constant node whose output is `name`.
   std::string whyConstantNotTrained(llvm::StringRef name) const;
   bool isFrozen(llvm::StringRef name) const { return matchesWhole(freeze, name); }

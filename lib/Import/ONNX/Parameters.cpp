@@ -113,6 +113,8 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
     return "it holds integers";
   if (model.isAdded(tensor))
     return "its value is bound by --bind-input";
+  if (saysSizes(name))
+    return "it says how a tensor is resized";
   if (matchesWhole(freeze, name))
     return "frozen by --freeze=" + freeze;
   if (matchesWhole(train, name))
@@ -189,6 +191,15 @@ ParameterRules::Fans ParameterRules::fansOf(StringRef name, ArrayRef<int64_t> sh
     at = view->output(0);
   }
   return rows;
+}
+
+/// Scales and regions of resizing nodes: no data, but part of the graph.
+bool ParameterRules::saysSizes(StringRef name) const {
+  auto readers = consumers.find(name);
+  return readers != consumers.end() &&
+         llvm::all_of(readers->second, [&](const onnx::NodeProto *node) {
+           return (node->op_type() == "Resize" || node->op_type() == "Upsample") && node->input(0) != name;
+         });
 }
 
 /// Rotary frequencies: every way from the weight leads to Cos or Sin, through views and products with

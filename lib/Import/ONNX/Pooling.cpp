@@ -69,7 +69,7 @@ Tensor sumPool(NodeContext &node, const Pool &pool, const Tensor &x) {
                                   s.dilations);
 }
 
-/// 0, 1, ... over the first dimensions of `like`, one for each N and C, in the shape N x C x 1 ...
+/// 0, 1, ... for each N and C of `like`, in the shape N x C x 1 ..., as i64.
 Tensor planeNumbers(NodeContext &node, const Tensor &like) {
   Type i64 = node.builder.getI64Type();
   Dims shape(ArrayRef(like.shape).take_front(2));
@@ -226,6 +226,62 @@ LogicalResult buildLpPool(NodeContext &node) {
   return node.set(root(node, sumPool(node, *pool, powerOfMagnitude(node, pool->x, *p)), *p));
 }
 
+/// Puts the elements of x back where MaxPool found them, among zeros: indices count within the whole tensor
+/// of the size that the windows say, of which `output_shape` may add elements at the end.
+LogicalResult buildMaxUnpool(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0), given = node.input(1);
+  if (failed(x) || failed(given))
+    return failure();
+  FailureOr<SmallVector<int64_t>> spatial = spatialSizes(node, *x);
+  if (failed(spatial))
+    return failure();
+  FailureOr<SmallVector<int64_t>> window = windowAttribute(node, spatial->size());
+  FailureOr<Sliding> s = failed(window) ? FailureOr<Sliding>(failure()) : slidingAttributes(node, *window);
+  if (failed(s))
+    return failure();
+  if (given->shape != x->shape || !isa<IntegerType>(given->elementType()))
+    return node.error() << "indices of type " << given->type() << " do not fit data of type " << x->type();
+  Dims shape(ArrayRef(x->shape).take_front(2));
+  for (auto [i, size] : llvm::enumerate(*spatial)) {
+    int64_t made = (size - 1) * s->strides[i] + (*window)[i] - s->low[i] - s->high[i];
+    if (made < 1 || size < 1)
+      return node.error() << "spatial dimension " << i << " of the result would have " << made << " elements";
+    shape.push_back(Dim(made));
+  }
+  Dim all = node.extent(Tensor{x->value, shape, std::nullopt}, 0, x->rank());
+  Tensor zeros = node.broadcastTo(node.splat(0, x->elementType()), shape, [&] {
+    Tensor parts[] = {node.slice(node.shapeOf(*x), {0}, {1}, {Dim(2)}),
+                      node.integers(llvm::map_to_vector(ArrayRef(shape).drop_front(2),
+                                                        [](const Dim &dim) { return dim.value(); }))};
+    return node.concat(parts, 0);
+  });
+  Tensor flat = node.reshape(zeros, {all}), updates = node.reshape(*x, {node.extent(*x, 0, x->rank())}),
+         indices = node.reshape(*given, {node.extent(*given, 0, x->rank())});
+  Tensor result = node.reshape(node.make<nn::ScatterOp>(flat.shape, x->elementType(), nn::ScatterKind::assign,
+                                                        flat.value, updates.value, indices.value, 0),
+                               shape);
+  if (!node.has(2))
+    return node.set(std::move(result));
+  FailureOr<Tensor> sizes = node.shapeInput(2);
+  if (failed(sizes))
+    return failure();
+  if (!sizes->contents || sizes->contents->size() != shape.size())
+    return node.error() << "output_shape (input 2) must be constant, with one size for each dimension";
+  SmallVector<int64_t> low(shape.size(), 0), high = low;
+  for (auto [i, size] : llvm::enumerate(*sizes->contents)) {
+    if (size == shape[i])
+      continue;
+    if (!size.isStatic() || !shape[i].isStatic() || size.value() < shape[i].value())
+      return node.error() << "output_shape cuts dimension " << i << " of " << result.type();
+    high[i] = size.value() - shape[i].value();
+    shape[i] = size;
+  }
+  if (llvm::any_of(high, [](int64_t n) { return n != 0; }))
+    result = node.make<nn::PadOp>(std::move(shape), x->elementType(), result.value, low, high, low,
+                                  APFloat(0.0));
+  return node.set(std::move(result));
+}
+
 //===----------------------------------------------------------------------===//
 // Whole planes
 //===----------------------------------------------------------------------===//
@@ -281,6 +337,7 @@ constexpr OperatorRow rows[] = {
     {"GlobalMaxPool", 1, kNewestOpset, buildGlobalMaxPool},
     {"LpPool", 1, kNewestOpset, buildLpPool},
     {"MaxPool", 1, kNewestOpset, buildMaxPool},
+    {"MaxUnpool", 9, kNewestOpset, buildMaxUnpool},
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 //===- Reduction.cpp - Reductions and running sums ------------------------===//
+#include "Reduction.h"
 #include "Indexing.h"
 #include "OperatorTable.h"
 
@@ -7,6 +8,22 @@
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
+
+Tensor zero::onnx_import::combinedCount(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes,
+                                        const Tensor &like) {
+  auto shape = [&] { return node.shapeOf(like); };
+  std::optional<Dim> count = Dim(1);
+  SmallVector<Tensor> sizes;
+  for (int64_t axis : axes) {
+    count = count ? Dim::multiply(*count, x.shape[axis]) : std::nullopt;
+    sizes.push_back(node.slice(node.shapeOf(x), {axis}, {1}, {Dim(1)}));
+  }
+  if (count && count->isStatic())
+    return node.broadcastTo(node.splat(static_cast<double>(count->value()), x.elementType()), like.shape,
+                            shape);
+  Tensor product = node.reduce(nn::ReduceKind::prod, node.concat(sizes, 0), {0}, /*keepDims=*/false);
+  return node.broadcastTo(node.cast(product, x.elementType()), like.shape, shape);
+}
 
 namespace {
 
@@ -25,22 +42,6 @@ FailureOr<std::optional<SmallVector<int64_t>>> reductionAxes(NodeContext &node, 
   if (failed(axes))
     return failure();
   return std::optional(std::move(*axes));
-}
-
-/// How many elements of x one element of the result combines, in the shape of `like`.
-Tensor combined(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, const Tensor &like) {
-  auto shape = [&] { return node.shapeOf(like); };
-  std::optional<Dim> count = Dim(1);
-  SmallVector<Tensor> sizes;
-  for (int64_t axis : axes) {
-    count = count ? Dim::multiply(*count, x.shape[axis]) : std::nullopt;
-    sizes.push_back(node.slice(node.shapeOf(x), {axis}, {1}, {Dim(1)}));
-  }
-  if (count && count->isStatic())
-    return node.broadcastTo(node.splat(static_cast<double>(count->value()), x.elementType()), like.shape,
-                            shape);
-  Tensor product = node.reduce(nn::ReduceKind::prod, node.concat(sizes, 0), {0}, /*keepDims=*/false);
-  return node.broadcastTo(node.cast(product, x.elementType()), like.shape, shape);
 }
 
 using Before = Tensor (*)(NodeContext &, const Tensor &);
@@ -73,7 +74,7 @@ LogicalResult buildReduce(NodeContext &node) {
 Tensor square(NodeContext &node, const Tensor &x) { return node.binary<nn::MulOp>(x, x); }
 Tensor magnitude(NodeContext &node, const Tensor &x) { return node.unary<nn::AbsOp>(x); }
 Tensor divide(NodeContext &node, const Tensor &x, ArrayRef<int64_t> axes, const Tensor &sum) {
-  return axes.empty() ? sum : node.binary<nn::DivOp>(sum, combined(node, x, axes, sum));
+  return axes.empty() ? sum : node.binary<nn::DivOp>(sum, combinedCount(node, x, axes, sum));
 }
 
 /// What is computed in floats of integers too, and truncated.

@@ -254,59 +254,6 @@ LogicalResult buildTile(NodeContext &node) {
   return node.set(node.reshape(wide, std::move(joined), {*x}));
 }
 
-/// Constant mode; pads are [begin of each axis, end of each axis].
-LogicalResult buildPad(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  FailureOr<std::optional<SmallVector<int64_t>>> pads = node.inputOrAttribute(1, "pads");
-  if (failed(x) || failed(pads))
-    return failure();
-  std::string mode = node.stringAttribute("mode", "constant");
-  if (mode != "constant")
-    return node.error() << "mode '" << mode << "' is not supported";
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x->rank()));
-  if (node.has(3)) {
-    FailureOr<SmallVector<int64_t>> given = node.integerInput(3, "axes");
-    if (failed(given))
-      return failure();
-    for (int64_t &entry : *given) {
-      FailureOr<int64_t> axis = node.axis(entry, x->rank());
-      if (failed(axis))
-        return failure();
-      entry = *axis;
-    }
-    axes = std::move(*given);
-  }
-  if (!*pads || (*pads)->size() != 2 * axes.size())
-    return node.error() << "needs two pads for each of " << axes.size() << " axes";
-  double value = node.floatAttribute("value", 0);
-  if (node.has(2)) {
-    FailureOr<Tensor> given = node.input(2);
-    if (failed(given))
-      return failure();
-    std::optional<double> constant = node.scalarConstant(*given);
-    if (!constant)
-      return node.error() << "the padding's value (input 2) must be constant";
-    value = *constant;
-  }
-  SmallVector<int64_t> low(x->rank(), 0), high(x->rank(), 0), interior(x->rank(), 0);
-  Dims shape = x->shape;
-  for (auto [index, axis] : llvm::enumerate(axes)) {
-    low[axis] = (**pads)[index];
-    high[axis] = (**pads)[index + axes.size()];
-    if (low[axis] < 0 || high[axis] < 0)
-      return node.error() << "negative pads are not supported";
-    int64_t both = 0;
-    if (llvm::AddOverflow(low[axis], high[axis], both))
-      return node.error() << "pads dimension " << axis << " by " << low[axis] << " and " << high[axis];
-    std::optional<Dim> sum = Dim::add(shape[axis], Dim(both));
-    if (!sum)
-      return node.error() << "pads dimension " << axis << ", whose size is not known";
-    shape[axis] = *sum;
-  }
-  return node.set(node.make<nn::PadOp>(std::move(shape), x->elementType(), x->value, low, high, interior,
-                                       APFloat(value)));
-}
-
 /// The lower (or upper) triangle of the last two dimensions; zeros elsewhere.
 LogicalResult buildTrilu(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
@@ -340,8 +287,8 @@ LogicalResult buildTrilu(NodeContext &node) {
 
 constexpr OperatorRow rows[] = {
     {"Concat", 4, kNewestOpset, buildConcat},   {"Expand", 8, kNewestOpset, buildExpand},
-    {"Flatten", 1, kNewestOpset, buildFlatten}, {"Pad", 2, kNewestOpset, buildPad},
-    {"Reshape", 5, kNewestOpset, buildReshape}, {"Shape", 1, kNewestOpset, buildShape},
+    {"Flatten", 1, kNewestOpset, buildFlatten}, {"Reshape", 5, kNewestOpset, buildReshape},
+    {"Shape", 1, kNewestOpset, buildShape},
     {"Size", 1, kNewestOpset, buildSize},       {"Squeeze", 1, kNewestOpset, buildSqueeze},
     {"Tile", 6, kNewestOpset, buildTile},       {"Transpose", 1, kNewestOpset, buildTranspose},
     {"Trilu", 14, kNewestOpset, buildTrilu},    {"Unsqueeze", 1, kNewestOpset, buildUnsqueeze},

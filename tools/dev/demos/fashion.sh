@@ -1,0 +1,33 @@
+# A small convolutional network on Fashion-MNIST. Read by tools/dev/demo, which sets demo, python, steps and run.
+images=/usr/share/datasets/fashion-mnist
+if [ ! -d "$images" ]; then
+  echo "demo: installing dataset-fashion-mnist"
+  as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends dataset-fashion-mnist
+fi
+fashion=$demo/fashion
+mkdir -p "$fashion"
+[ -s "$fashion/test.npz" ] || $python tools/dev/fashion.py data "$images" "$fashion"
+$python tools/dev/make_cnn.py -o "$fashion/cnn.onnx"
+cat >"$fashion/config.json" <<'JSON'
+{
+  "train_micro_batch_size_per_gpu": 32,
+  "gradient_accumulation_steps": 1,
+  "steps_per_print": 200,
+  "optimizer": {"type": "AdamW", "params": {"lr": 0.001, "weight_decay": 0.01}},
+  "zero_optimization": {"stage": 3}
+}
+JSON
+run zero-compile "$fashion/cnn.onnx" --loss=cross-entropy --labels=y --config "$fashion/config.json" --world-size=2 \
+  -o "$fashion/compiled.bin"
+run mpirun -n 2 zero-run "$fashion/compiled.bin" --data "$fashion/train.npz" --epochs 4 --steps "${steps:-2811}" \
+  --metrics "$fashion/metrics.jsonl" --export "$fashion/trained.safetensors"
+$python tools/dev/make_cnn.py --weights "$fashion/trained.safetensors" -o "$fashion/trained.onnx"
+cat >"$fashion/predict.json" <<'JSON'
+{"train_micro_batch_size_per_gpu": 100}
+JSON
+run zero-compile "$fashion/trained.onnx" --loss=none --config "$fashion/predict.json" --world-size=1 -o "$fashion/trained.bin"
+run zero-run "$fashion/trained.bin" --data "$fashion/test.npz" --predict "$fashion/predictions.npz"
+$python tools/dev/fashion.py accuracy "$fashion/predictions.npz" "$fashion/test.npz" $([ -n "$steps" ] || echo --at-least 88)
