@@ -8,11 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/ConvolutionLoops.h"
+#include "lib/Runtime/Kernels/DepthwiseTypes.h"
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/OneDnn.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -183,8 +185,8 @@ private:
 
 class Convolution : public Kernel {
 public:
-  Convolution(ConvolutionShape given, Result result)
-      : shape(std::move(given)), result(result), plan(shape, result == Result::Kernel) {
+  Convolution(ConvolutionShape given, Result result, CpuVariant variant)
+      : shape(std::move(given)), result(result), variant(variant), plan(shape, result == Result::Kernel) {
     // A line is a plane of one row: oneDNN knows planes best.
     if (shape.spatial.size() == 1) {
       for (auto *list : {&shape.spatial, &shape.window, &shape.strides, &shape.dilations, &shape.positions})
@@ -218,6 +220,9 @@ public:
     return true;
   }
 
+  /// Whether oneDNN unfolds each channel by itself, which is slow.
+  bool unfoldsDepthwise() const { return isGemm && shape.isDepthwise(); }
+
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto *space = static_cast<float *>(pointers[3]);
     std::atomic<int> failed = 0;
@@ -236,37 +241,80 @@ public:
   }
 
 private:
-  /// The layouts of a tensor: `inner` is what oneDNN may choose.
-  static Layout layout(const memory::dims &dims, const memory::desc *fixed) {
+  /// Who chooses the layout of a tensor: the program, channels in whole vectors, or oneDNN.
+  enum class Choice { Plain, Blocked, Any };
+
+  memory::format_tag getTag(Choice choice) const {
+    if (choice == Choice::Any)
+      return memory::format_tag::any;
+    bool wide = variant == CpuVariant::X86_64_V4, volume = shape.spatial.size() == 3;
+    if (volume)
+      return wide ? memory::format_tag::nCdhw16c : memory::format_tag::nCdhw8c;
+    return wide ? memory::format_tag::nChw16c : memory::format_tag::nChw8c;
+  }
+
+  Layout layout(const memory::dims &dims, Choice choice) const {
     memory::dims strides(dims.size());
     int64_t next = 1;
     for (size_t i = dims.size(); i-- > 0; next *= dims[i])
       strides[i] = next;
-    return {memory::desc(dims, memory::data_type::f32, strides),
-            fixed ? *fixed : memory::desc(dims, memory::data_type::f32, memory::format_tag::any)};
+    memory::desc plain(dims, memory::data_type::f32, strides);
+    return {plain, choice == Choice::Plain ? plain : memory::desc(dims, memory::data_type::f32, getTag(choice))};
+  }
+
+  /// Layouts of data and results, the fastest first (measured). A window of one element is a product of
+  /// matrices as the data lie; few channels would be padded to a vector of them.
+  std::vector<std::pair<Choice, Choice>> choices() const {
+    using enum Choice;
+    int64_t depth = shape.channels / shape.groups;
+    auto all = [](const std::vector<int64_t> &list, int64_t value) {
+      return std::all_of(list.begin(), list.end(), [value](int64_t entry) { return entry == value; });
+    };
+    bool isProduct = shape.groups == 1 && all(shape.window, 1) && all(shape.strides, 1) && all(shape.low, 0) &&
+                     all(shape.high, 0);
+    std::vector<std::pair<Choice, Choice>> list;
+    if (result != Result::Kernel && isProduct)
+      list.push_back({Plain, Plain});
+    if (result == Result::Out) {
+      list.push_back({Plain, Blocked}); // for at most a few channels
+      list.push_back({Blocked, Blocked});
+    } else if (result == Result::Data && shape.groups == 1 && depth < 4) {
+      list.push_back({Plain, Plain});
+    }
+    list.push_back({Any, Any});
+    list.push_back({Plain, Plain});
+    return list;
   }
 
   /// The primitive for `images`, whose kernel has the layout of `like`'s.
-  bool make(Primitive &primitive, int64_t images, const Primitive *like) const {
+  bool make(Primitive &primitive, int64_t images, const Primitive *like) {
     auto dims = [](std::initializer_list<int64_t> leading, const std::vector<int64_t> &sizes) {
       memory::dims dims(leading);
       dims.insert(dims.end(), sizes.begin(), sizes.end());
       return dims;
     };
     int64_t depth = shape.channels / shape.groups, filters = shape.filters / shape.groups;
-    primitive.data = layout(dims({images, shape.channels}, shape.spatial), nullptr);
-    primitive.out = layout(dims({images, shape.filters}, shape.positions), nullptr);
-    primitive.kernel =
-        layout(shape.groups > 1 ? dims({shape.groups, filters, depth}, shape.window)
-                                : dims({filters, depth}, shape.window),
-               like ? &like->kernel.inner : nullptr);
-    if (describe(primitive) && fits(primitive, images))
-      return true;
-    // Layouts that the planned workspace does not hold: those of the program.
-    primitive.data.inner = primitive.data.plain;
-    primitive.out.inner = primitive.out.plain;
-    primitive.kernel.inner = like ? like->kernel.inner : primitive.kernel.plain;
-    return describe(primitive) && fits(primitive, images);
+    std::vector<std::pair<Choice, Choice>> list = choices();
+    if (like) // the other images as these: their bits must not depend on where they stand
+      list = {chosen};
+    for (auto [data, out] : list) {
+      primitive.data = layout(dims({images, shape.channels}, shape.spatial), data);
+      primitive.out = layout(dims({images, shape.filters}, shape.positions), out);
+      primitive.kernel = layout(shape.groups > 1 ? dims({shape.groups, filters, depth}, shape.window)
+                                                 : dims({filters, depth}, shape.window),
+                                Choice::Any);
+      if (like)
+        primitive.kernel.inner = like->kernel.inner;
+      chosen = {data, out};
+      try {
+        if (describe(primitive) && fits(primitive, images))
+          return true;
+      } catch (const dnnl::error &error) {
+        if (error.status != dnnl_unimplemented)
+          throw;
+      }
+    }
+    return false;
   }
 
   bool fits(const Primitive &primitive, int64_t images) const {
@@ -279,7 +327,7 @@ private:
   }
 
   /// Chooses the implementation and with it the inner layouts; false for oneDNN's reference.
-  bool describe(Primitive &primitive) const {
+  bool describe(Primitive &primitive) {
     memory::dims strides(shape.strides), low(shape.low), high(shape.high), dilations;
     for (int64_t dilation : shape.dilations)
       dilations.push_back(dilation - 1);
@@ -292,7 +340,10 @@ private:
         userScratch(), onednn::engine());
     auto take = [&](const auto &description, const memory::desc &data, const memory::desc &kernel,
                     const memory::desc &out) {
-      if (std::strstr(description.impl_info_str(), "ref"))
+      isGemm = std::strstr(description.impl_info_str(), "gemm");
+      // Unfolding windows is the last resort where layouts are ours to choose.
+      bool isLast = chosen == std::pair(Choice::Plain, Choice::Plain);
+      if (std::strstr(description.impl_info_str(), "ref") || (isGemm && !isLast))
         return false;
       primitive.data.inner = data;
       primitive.kernel.inner = kernel;
@@ -396,10 +447,60 @@ private:
 
   ConvolutionShape shape;
   Result result;
+  CpuVariant variant;
   ConvolutionPlan plan;
+  std::pair<Choice, Choice> chosen;
+  bool isGemm = false;
   Primitive body, tail;
   std::optional<Copy> kernelCopy;
   std::vector<std::optional<Block>> bodies, tails; // one for each part
+};
+
+/// The gradient of a depthwise kernel in our own loops, for windows that oneDNN has no kernel for.
+class DepthwiseGradient : public Kernel {
+public:
+  DepthwiseGradient(const ConvolutionShape &shape, CpuVariant variant)
+      : range(variant == CpuVariant::X86_64_V4 ? depthwiseV4 : depthwiseV3),
+        partFloats(shape.depthwiseFloats()) {
+    size_t rank = shape.spatial.size();
+    auto get = [rank](const std::vector<int64_t> &list, size_t i, int64_t otherwise) {
+      return i + rank < 2 ? otherwise : list[i + rank - 2];
+    };
+    x = {};
+    x.batch = shape.batch;
+    x.channels = shape.channels;
+    for (size_t i = 0; i < 2; ++i) {
+      x.spatial[i] = get(shape.spatial, i, 1);
+      x.window[i] = get(shape.window, i, 1);
+      x.low[i] = get(shape.low, i, 0);
+      x.dilations[i] = get(shape.dilations, i, 1);
+      x.positions[i] = get(shape.positions, i, 1);
+    }
+    x.strideY = get(shape.strides, 0, 1);
+    x.dataRow = shape.paddedDataRow();
+    x.outRow = shape.paddedOutRow();
+  }
+  static bool takes(const ConvolutionShape &shape) {
+    return shape.isDepthwise() && shape.spatial.size() <= 2 && shape.strides.back() == 1;
+  }
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    DepthwiseArguments arguments = x;
+    arguments.data = static_cast<const float *>(pointers[0]);
+    arguments.out = static_cast<const float *>(pointers[1]);
+    arguments.kernel = static_cast<float *>(pointers[2]);
+    auto *space = static_cast<float *>(pointers[3]);
+    int64_t parts = std::min(ConvolutionPlan::kParts, x.channels);
+    parallelFor(parallel, parts, [&](int64_t begin, int64_t end) {
+      range(arguments, x.channels * begin / parts, x.channels * end / parts, space + begin * partFloats);
+    });
+    return {};
+  }
+
+private:
+  DepthwiseArguments x;
+  DepthwiseRange *range;
+  int64_t partFloats;
 };
 
 /// A sum of no products.
@@ -450,8 +551,12 @@ Expected<std::unique_ptr<Kernel>> make(const char *name, Result result, Convolut
     ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
     try {
       onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
-      auto convolution = std::make_unique<Convolution>(shape, result);
-      if (convolution->prepare())
+      auto convolution = std::make_unique<Convolution>(shape, result, options.variant);
+      bool prepared = convolution->prepare();
+      if (result == Result::Kernel && DepthwiseGradient::takes(shape) &&
+          (!prepared || convolution->unfoldsDepthwise()))
+        return std::unique_ptr<Kernel>(std::make_unique<DepthwiseGradient>(shape, options.variant));
+      if (prepared)
         return std::unique_ptr<Kernel>(std::move(convolution));
     } catch (const dnnl::error &error) {
       // Paddings wider than the window and the like: our own loops take them all.

@@ -70,11 +70,26 @@ struct ConvolutionShape {
                          : groups * roundUp(filters / groups) * roundUp(channels / groups) * taps;
   }
 
+  /// Elements of a row of data and of results with the zeros around them, for gradients of depthwise kernels:
+  /// a vector that begins at any element of a row, moved by any tap, ends in the row.
+  int64_t paddedDataRow() const {
+    return roundUp(std::max(low.back() + spatial.back(),
+                            roundUp(positions.back()) + dilations.back() * (window.back() - 1)));
+  }
+  int64_t paddedOutRow() const { return roundUp(positions.back()); }
+  /// Floats that one channel of such a gradient is computed in.
+  int64_t depthwiseFloats() const {
+    int64_t rows = product(spatial) / std::max<int64_t>(spatial.back(), 1),
+            outRows = product(positions) / std::max<int64_t>(positions.back(), 1);
+    return 16 * product(window) + rows * paddedDataRow() + outRows * paddedOutRow();
+  }
+
   static int64_t roundUp(int64_t count) { return (count + 15) / 16 * 16; }
 };
 
 /// How a batch is computed, and where in the workspace.
 struct ConvolutionPlan {
+  static constexpr int64_t kParts = 8; ///< most threads that work on one convolution
   int64_t images = 1;         ///< of one block; the last may be smaller
   int64_t blocks = 0;         ///< over the batch
   int64_t parts = 0;          ///< ranges of blocks
@@ -86,9 +101,8 @@ struct ConvolutionPlan {
 
   /// `forKernel`: the gradient of the kernel, which is a sum over blocks.
   ConvolutionPlan(const ConvolutionShape &shape, bool forKernel) {
-    constexpr int64_t kBlockFloats = 1 << 18;     // half of a second-level cache
-    constexpr int64_t kGradientFloats = 1 << 21;  // for all copies of a kernel's gradient beyond one part's
-    constexpr int64_t kParts = 8;
+    constexpr int64_t kBlockFloats = 1 << 18;    // half of a second-level cache
+    constexpr int64_t kGradientFloats = 1 << 21; // for all copies of a kernel's gradient beyond one part's
     dataFloats = shape.dataFloats();
     outFloats = shape.outFloats();
     kernelFloats = shape.kernelFloats();
@@ -104,6 +118,8 @@ struct ConvolutionPlan {
     outFloats *= images;
     kernelCopies = forKernel ? 2 * parts : 1;
     workspaceFloats = kernelCopies * kernelFloats + parts * (dataFloats + outFloats);
+    if (forKernel && shape.isDepthwise()) // channels are the parts, where the library has no fast kernel
+      workspaceFloats = std::max(workspaceFloats, std::min(kParts, shape.channels) * shape.depthwiseFloats());
   }
 };
 
