@@ -1,6 +1,5 @@
 //===- NodeContext.cpp - Inputs, attributes and results of the node at work ---===//
 #include "Importer.h"
-#include "zero/Reference/Interpreter.h"
 
 using namespace mlir;
 using namespace zero;
@@ -68,39 +67,11 @@ FailureOr<Tensor> NodeContext::floatInput(unsigned index) {
   return failure();
 }
 
-/// Evaluates what is computed from constants alone; fails silently elsewhere.
-static FailureOr<reference::HostTensor> evaluateConstant(Value value, unsigned depth = 0) {
-  constexpr int64_t kMaxElements = 4096;
-  constexpr unsigned kMaxDepth = 16;
-  Operation *op = value.getDefiningOp();
-  if (!op || depth > kMaxDepth || !reference::isEvaluable(op, kMaxElements))
-    return failure();
-  SmallVector<reference::HostTensor> operands;
-  for (Value operand : op->getOperands()) {
-    FailureOr<reference::HostTensor> tensor = evaluateConstant(operand, depth + 1);
-    if (failed(tensor))
-      return failure();
-    operands.push_back(std::move(*tensor));
-  }
-  ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
-  FailureOr<SmallVector<reference::HostTensor>> results = reference::evaluate(op, operands, kMaxElements);
-  if (failed(results))
-    return failure();
-  return (*results)[cast<OpResult>(value).getResultNumber()];
-}
-
 FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, StringRef what) {
   FailureOr<Tensor> tensor = input(index);
   if (failed(tensor))
     return failure();
   if (!tensor->contents || !llvm::all_of(*tensor->contents, [](const Dim &dim) { return dim.isStatic(); })) {
-    FailureOr<reference::HostTensor> elements = evaluateConstant(tensor->value);
-    if (succeeded(elements) && !elements->isFloat()) {
-      SmallVector<int64_t> numbers;
-      for (int64_t i = 0; i < elements->getNumElements(); ++i)
-        numbers.push_back(elements->getInt(i));
-      return numbers;
-    }
     error() << what << " (input " << index << ") must be constant, but depends on " << dependence(*tensor);
     return failure();
   }
@@ -111,8 +82,8 @@ FailureOr<SmallVector<double>> NodeContext::floatNumbers(unsigned index, StringR
   FailureOr<Tensor> tensor = input(index);
   if (failed(tensor))
     return failure();
-  FailureOr<reference::HostTensor> elements = evaluateConstant(tensor->value);
-  if (failed(elements) || !elements->isFloat()) {
+  const reference::HostTensor *elements = known(*tensor);
+  if (!elements || !elements->isFloat()) {
     error() << what << " (input " << index << ") must be constant floats, not " << tensor->type();
     return failure();
   }
