@@ -93,6 +93,10 @@ const char *zero::onnx_import::reasonAgainst(StringRef fullName) {
     return "gradients are made here, from the forward graph and --loss: export the model without them";
   if (fullName == "Unique" || fullName == "NonMaxSuppression")
     return "the shape of its result depends on data";
+  if (fullName == "ImageDecoder")
+    return "data are tensors: decode images before";
+  if (fullName == "MaxRoiPool")
+    return "its windows are data";
   if (fullName == "RandomNormal" || fullName == "RandomNormalLike" || fullName == "RandomUniform" ||
       fullName == "RandomUniformLike" || fullName == "Multinomial" || fullName == "Bernoulli")
     return "a step draws no random numbers";

@@ -78,6 +78,8 @@ REFUSE = {
     "absurd": (spelled(number(2**62, 1)), "input 'x' has impossible dimensions"),
     "other_size": (two_inputs("n, 4", "n, 4"), "no symbolic dimension of an input is called 'k'; there are: n", "--dim=k=4"),
     "unique": (model("y, i, j, k = Unique <axis = 0> (x)" + LOSS), "operator 'Unique' (opset 20) is not supported (the shape of its result depends on data)"),
+    "image_decoder": (model("y = ImageDecoder (x)" + LOSS), "operator 'ImageDecoder' (opset 20) is not supported (data are tensors: decode images before)"),
+    "max_roi_pool": (model("y = MaxRoiPool (x, x)" + LOSS), "operator 'MaxRoiPool' (opset 20) is not supported (its windows are data)"),
     "reshape_data": (model("s = ReduceSum <keepdims = 0> (x) i = Cast <to = 7> (s) ax = Constant <value_ints = [0]> () u = Unsqueeze(i, ax) "
                            "y = Reshape(x, u)" + LOSS), "node 'reshape_4' (Reshape, opset 20): the shape (input 1) depends on data: on 'x'"),
     "range_data": (model("s = ReduceSum <keepdims = 0> (x) i = Cast <to = 7> (s) zero = Constant <value_int = 0> () one = Constant <value_int = 1> () "
