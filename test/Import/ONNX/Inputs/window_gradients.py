@@ -68,7 +68,7 @@ CASES = {
     "LpPool": pool("LpPool"), "LpPool 3": pool("LpPool", p=3),
     "AveragePool tiles": lambda g, x: g.op("AveragePool", image(g, x), kernel_shape=[2, 2], strides=[2, 2]),
     "GlobalAveragePool": lambda g, x: g.op("GlobalAveragePool", image(g, x)), "GlobalMaxPool": lambda g, x: g.op("GlobalMaxPool", image(g, x)),
-    "GlobalLpPool": lambda g, x: g.op("GlobalLpPool", image(g, x)),
+    "GlobalLpPool": lambda g, x: g.op("GlobalLpPool", image(g, x)), "MaxUnpool": unpooled,
     "BatchNormalization": lambda g, x: g.op("BatchNormalization", channels(g, x), *[numbers(g, 4)] * 3, g.op("Abs", numbers(g, 4))),
     "BatchNormalization training": lambda g, x: g.op("BatchNormalization", channels(g, x), *[numbers(g, 4)] * 4, training_mode=1, outputs=3)[0],
     "BatchNormalization scale": lambda g, x: g.op("BatchNormalization", numbers(g, 2, 4, 3), reshaped(g, x, 4), *[numbers(g, 4)] * 3,
