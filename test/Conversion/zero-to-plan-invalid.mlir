@@ -71,8 +71,9 @@ module {
 
 module {
   func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) {
-    // expected-error @+1 {{no kernel for 'nn.cumsum' on target cpu}}
-    %0 = nn.cumsum %x axis 0 : tensor<8xf32>
+    %at = nn.iota axis 0 : tensor<3x1xi64>
+    // expected-error @+1 {{no kernel for 'nn.gather_nd' on target cpu}}
+    %0 = nn.gather_nd %x[%at] : tensor<8xf32>, tensor<3x1xi64> -> tensor<3xf32>
     return
   }
   func.func @update() {

@@ -42,6 +42,8 @@ def main():
                 for line in (a.work / "phases/5-plan.mlir").read_text().splitlines():
                     if match := re.search(r"plan.section @(\w+)", line):
                         section = match.group(1)
+                    if section == "predict":  # no part of a step
+                        continue
                     if match := re.search(r"plan.collective +(\w+) .*wire_bytes = (\d+)", line):
                         program[match.group(1)] += int(match.group(2)) * (steps - 1 if section == "micro_next" else 1)
                 padded = sum(int(m) for m in re.findall(r"zero.bucket @\w+ on @dp \{.*?elements = (\d+)", (a.work / "phases/4-schedule.mlir").read_text())) * 4

@@ -25,15 +25,22 @@ FailureOr<Tensor> blockImage(NodeContext &node, int64_t &block) {
   return x;
 }
 
+/// How channels and the places within a block are ordered, by the attribute `mode`; a diagnostic for others.
+FailureOr<bool> isDepthFirst(NodeContext &node) {
+  std::string mode = node.stringAttribute("mode", "DCR");
+  if (mode == "DCR" || mode == "CRD")
+    return mode == "DCR";
+  node.error() << "mode='" << mode << "' is not supported";
+  return failure();
+}
+
 /// DCR: channels are block x block x the result's; CRD: the result's x block x block.
 LogicalResult buildDepthToSpace(NodeContext &node) {
   int64_t block;
   FailureOr<Tensor> x = blockImage(node, block);
-  if (failed(x))
+  FailureOr<bool> depthFirst = isDepthFirst(node);
+  if (failed(x) || failed(depthFirst))
     return failure();
-  std::string mode = node.stringAttribute("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    return node.error() << "mode='" << mode << "' is not supported";
   int64_t channels = x->shape[1].value(), height = x->shape[2].value(), width = x->shape[3].value();
   if (channels % (block * block))
     return node.error() << "has " << channels << " channels, not a multiple of the block's " << block * block
@@ -41,7 +48,7 @@ LogicalResult buildDepthToSpace(NodeContext &node) {
   int64_t made = channels / (block * block);
   Dim batch = x->shape[0];
   Tensor apart;
-  if (mode == "DCR")
+  if (*depthFirst)
     apart = node.transpose(
         node.reshape(*x, {batch, Dim(block), Dim(block), Dim(made), Dim(height), Dim(width)}),
         {0, 3, 4, 1, 5, 2});
@@ -52,18 +59,21 @@ LogicalResult buildDepthToSpace(NodeContext &node) {
   return node.set(node.reshape(apart, {batch, Dim(made), Dim(height * block), Dim(width * block)}));
 }
 
+/// DCR: the result's channels are block x block x the input's; CRD (operator set 28): the input's x block x block.
 LogicalResult buildSpaceToDepth(NodeContext &node) {
   int64_t block;
   FailureOr<Tensor> x = blockImage(node, block);
-  if (failed(x))
+  FailureOr<bool> depthFirst = isDepthFirst(node);
+  if (failed(x) || failed(depthFirst))
     return failure();
   int64_t channels = x->shape[1].value(), height = x->shape[2].value(), width = x->shape[3].value();
   if (height % block || width % block)
     return node.error() << "blocks of " << block << " do not divide " << x->type();
   Dim batch = x->shape[0];
-  Tensor apart = node.transpose(node.reshape(*x, {batch, Dim(channels), Dim(height / block), Dim(block),
-                                                  Dim(width / block), Dim(block)}),
-                                {0, 3, 5, 1, 2, 4});
+  Tensor blocks = node.reshape(
+      *x, {batch, Dim(channels), Dim(height / block), Dim(block), Dim(width / block), Dim(block)});
+  Tensor apart = *depthFirst ? node.transpose(blocks, {0, 3, 5, 1, 2, 4})
+                             : node.transpose(blocks, {0, 1, 3, 5, 2, 4});
   return node.set(
       node.reshape(apart, {batch, Dim(channels * block * block), Dim(height / block), Dim(width / block)}));
 }

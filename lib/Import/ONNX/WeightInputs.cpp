@@ -15,8 +15,9 @@ LogicalResult zero::onnx_import::adoptWeightInputs(Model &model, const ImportOpt
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     const std::string &name = input.name();
     const onnx::TypeProto::Tensor &type = input.type().tensor_type();
-    bool isNamed = matchesWhole(options.trainRegex, name) ||
-                   llvm::any_of(options.init, [&](const InitRule &rule) { return matchesWhole(rule.regex, name); });
+    // Not by --train: --train=.* says all weights, and means no data.
+    bool isNamed =
+        llvm::any_of(options.init, [&](const InitRule &rule) { return matchesWhole(rule.regex, name); });
     if (!isNamed || initializers.contains(name) || name == options.labels || !isFloatType(type.elem_type()))
       continue;
     onnx::TensorProto tensor;

@@ -7,7 +7,7 @@
 
 namespace zero::onnx_import {
 
-/// Makes every float input that --train or a regular expression of --init names an initializer without values: models
+/// Makes every float input that a regular expression of --init names an initializer without values: models
 /// that were exported without parameters have them as inputs. One whose shape is not known is a diagnostic.
 mlir::LogicalResult adoptWeightInputs(Model &model, const ImportOptions &options, mlir::Location location);
 

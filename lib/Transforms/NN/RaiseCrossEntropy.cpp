@@ -65,10 +65,22 @@ Value matchLogSoftmax(Value value) {
   return exp && exp.getOperand() == shifted.getResult() ? shifted.getLhs() : Value();
 }
 
+/// i, where `value` is i < 0 ? i + size : i, as importers write an index that may count from the end.
+Value stripCountFromEnd(Value value) {
+  auto select = value.getDefiningOp<SelectOp>();
+  auto below = select ? select.getCondition().getDefiningOp<CompareOp>() : nullptr;
+  auto sum = select ? select.getOnTrue().getDefiningOp<AddOp>() : nullptr;
+  bool counts = below && sum && below.getPredicate() == ComparePredicate::lt &&
+                below.getLhs() == select.getOnFalse() && splatInteger(below.getRhs()) == 0 &&
+                (sum.getLhs() == select.getOnFalse() || sum.getRhs() == select.getOnFalse());
+  return counts ? select.getOnFalse() : value;
+}
+
 /// L, where `value` is position * classes + L for positions in row-major order, or that where 0 <= L < classes
 /// and a number outside everything elsewhere.
 Value matchLabels(Value value, int64_t classes) {
   Value condition;
+  value = stripCountFromEnd(value);
   if (auto select = value.getDefiningOp<SelectOp>()) {
     std::optional<int64_t> outside = splatInteger(select.getOnFalse());
     if (!outside || *outside >= 0)
