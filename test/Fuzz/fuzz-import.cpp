@@ -121,7 +121,7 @@ private:
                                        int64_t(1) << 40,
                                        int64_t(1) << 62};
     if (pick(3) == 0)
-      return old + static_cast<int64_t>(pick(5)) - 2;
+      return static_cast<int64_t>(static_cast<uint64_t>(old) + pick(5) - 2);
     return interesting[pick(std::size(interesting))];
   }
   double real() {

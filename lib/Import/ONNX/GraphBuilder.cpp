@@ -218,7 +218,9 @@ Tensor GraphBuilder::broadcastTo(const Tensor &x, Dims result, llvm::function_re
   }
   if (typeSaysIt)
     return make<nn::BroadcastOp>(std::move(result), x.elementType(), x.value, dims);
-  Tensor target = shape();
+  // Without a shape the result is static, and a symbol of x is 1 or the size there.
+  Tensor target =
+      shape ? shape() : integers(llvm::map_to_vector(result, [](const Dim &dim) { return dim.value(); }));
   return make<nn::BroadcastToOp>(std::move(result), x.elementType(), x.value, target.value);
 }
 

@@ -461,7 +461,7 @@ Value NodeContext::obstacle(const Tensor &tensor) { return importer->constants()
 std::string NodeContext::dependence(const Tensor &tensor) {
   Value obstacle = this->obstacle(tensor);
   if (!obstacle)
-    return "a value that is too large to be computed while importing";
+    return "the batch, or a value that is too large to be computed while importing";
   std::string name;
   if (auto location = dyn_cast<NameLoc>(obstacle.getLoc()))
     name = location.getName().str();
