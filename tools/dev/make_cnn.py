@@ -1,14 +1,10 @@
 """Writes a small convolutional network for grey images as ONNX: twice convolution, ReLU and max-pooling, then two linear layers.
 
 Images are bytes, N x 1 x H x W; the first nodes make them floats of mean 0 and deviation 1. Initial weights come from a fixed seed
-and are distributed as PyTorch's: uniform in +-1/sqrt(inputs of an element), biases too. With --weights they are those of a safetensors
-file, by name: what zero-run --export wrote.
+and are distributed as PyTorch's: uniform in +-1/sqrt(inputs of an element), biases too.
 """
 import argparse
-import json
 import math
-import pathlib
-import struct
 
 import numpy as np
 import onnx
@@ -68,16 +64,6 @@ def make_cnn(a):
     return model
 
 
-def load_weights(model, path):
-    """Replaces each initializer by the tensor of its name."""
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    header = json.loads(data[8:8 + size])
-    for initializer in model.graph.initializer:
-        begin, end = header[initializer.name]["data_offsets"]
-        initializer.raw_data = data[8 + size + begin:8 + size + end]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=28, help="height and width of an image, a multiple of 4")
@@ -85,14 +71,11 @@ def main():
     parser.add_argument("--hidden", type=int, default=128, help="width of the layer before the classes")
     parser.add_argument("--classes", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1234)
-    parser.add_argument("--weights", type=pathlib.Path, help="safetensors file with trained weights")
     parser.add_argument("-o", "--output", required=True)
     a = parser.parse_args()
     if a.size % 4:
         parser.error(f"--size {a.size} is not a multiple of 4")
     model = make_cnn(a)
-    if a.weights:
-        load_weights(model, a.weights)
     onnx.save(model, a.output)
     count = sum(int(np.prod(i.dims)) for i in model.graph.initializer)
     print(f"{a.output}: {count} parameters, {len(model.graph.node)} nodes")

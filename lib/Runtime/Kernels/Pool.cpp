@@ -86,6 +86,11 @@ Expected<std::unique_ptr<Kernel>> make(const char *name, std::span<const int64_t
     if (hasIndices && !reachesData(x, i))
       return Status::badInput("kernel '" + std::string(name) + "': a window lies outside the data");
   }
+  // The loops keep places within a plane in 32 bits.
+  if (hasIndices && x.spatial[0] * x.spatial[1] * x.spatial[2] > INT32_MAX)
+    return Status::badInput("kernel '" + std::string(name) + "': a plane has " +
+                            std::to_string(x.spatial[0] * x.spatial[1] * x.spatial[2]) +
+                            " elements, must be at most " + std::to_string(INT32_MAX));
   return std::unique_ptr<Kernel>(std::make_unique<Pool>(x, planes, range, hasIndices));
 }
 

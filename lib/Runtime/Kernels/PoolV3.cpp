@@ -3,4 +3,5 @@
 
 #define ZERO_MAX_POOL maxPoolV3
 #define ZERO_SUM_POOL sumPoolV3
+#define ZERO_POOL_LOOP
 #include "lib/Runtime/Kernels/PoolLoops.inc"

@@ -128,6 +128,7 @@ TEST(Pool, Planes) {
 TEST(Pool, LinesAndVolumes) {
   check({4, {30}, {3}, {2}, {1}, {0}, {1}});
   check({4, {100}, {40}, {1}, {7}, {9}, {1}});
+  check({2, {300}, {3}, {2}, {1}, {1}, {1}}); // several tiles of a row
   check({3, {4, 6, 8}, {2, 3, 2}, {2, 1, 2}, {0, 1, 0}, {0, 1, 0}, {1, 1, 1}});
 }
 
@@ -158,6 +159,8 @@ TEST(Pool, Refuses) {
             "kernel 'max_pool': low is -1, must not be negative");
   EXPECT_EQ(message("max_pool", {0, 1, 1, 4, 2, 1, 2, 0, 1}),
             "kernel 'max_pool': a window lies outside the data");
+  EXPECT_EQ(message("max_pool", {0, 1, 2, 65536, 65536, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1}),
+            "kernel 'max_pool': a plane has 4294967296 elements, must be at most 2147483647");
   EXPECT_EQ(message("max_pool", {0, 1, 1, 4, 2, 1, 0, 0, 1, 1}), "kernel 'max_pool': takes 9 integers, got 10");
 }
 

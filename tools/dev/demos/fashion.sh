@@ -23,8 +23,7 @@ JSON
 run zero-compile "$fashion/cnn.onnx" --loss=cross-entropy --labels=y --config "$fashion/config.json" --world-size=2 \
   -o "$fashion/compiled.bin"
 run mpirun -n 2 zero-run "$fashion/compiled.bin" --data "$fashion/train.npz" --epochs 4 --steps "${steps:-2811}" \
-  --metrics "$fashion/metrics.jsonl" --export "$fashion/trained.safetensors"
-$python tools/dev/make_cnn.py --weights "$fashion/trained.safetensors" -o "$fashion/trained.onnx"
+  --metrics "$fashion/metrics.jsonl" --export "$fashion/trained.onnx"
 cat >"$fashion/predict.json" <<'JSON'
 {"train_micro_batch_size_per_gpu": 100}
 JSON
