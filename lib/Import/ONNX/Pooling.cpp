@@ -49,18 +49,14 @@ FailureOr<Pool> readPool(NodeContext &node) {
   return Pool{*x, *spatial, *sliding, exact->high};
 }
 
-/// How many elements each window along one dimension has inside the data, or inside the padded data.
-SmallVector<double> countElements(const Pool &pool, size_t i, bool withPadding) {
+/// How many elements window `o` along one dimension has inside the data, or inside the padded data.
+int64_t countElements(const Pool &pool, size_t i, int64_t o, bool withPadding) {
   const Sliding &s = pool.sliding;
   int64_t begin = withPadding ? -s.low[i] : 0, end = pool.spatial[i] + (withPadding ? pool.high[i] : 0);
-  SmallVector<double> counts;
-  for (int64_t o = 0; o < s.positions[i]; ++o) {
-    int64_t start = o * s.strides[i] - s.low[i], d = s.dilations[i];
-    int64_t skipped = start >= begin ? 0 : (begin - start + d - 1) / d;
-    int64_t inside = start >= end ? 0 : (end - 1 - start) / d + 1;
-    counts.push_back(static_cast<double>(std::max<int64_t>(std::min(inside, s.window[i]) - skipped, 0)));
-  }
-  return counts;
+  int64_t start = o * s.strides[i] - s.low[i], d = s.dilations[i];
+  int64_t skipped = start >= begin ? 0 : (begin - start + d - 1) / d;
+  int64_t inside = start >= end ? 0 : (end - 1 - start) / d + 1;
+  return std::max<int64_t>(std::min(inside, s.window[i]) - skipped, 0);
 }
 
 Tensor sumPool(NodeContext &node, const Pool &pool, const Tensor &x) {
@@ -105,13 +101,11 @@ Tensor columnMajor(NodeContext &node, Tensor indices, ArrayRef<int64_t> spatial)
 
 /// Dilated windows may step over all of the data.
 LogicalResult checkWindows(NodeContext &node, const Pool &pool) {
-  for (size_t i = 0; i < pool.spatial.size(); ++i) {
-    SmallVector<double> counts = countElements(pool, i, /*withPadding=*/false);
-    if (auto *none = llvm::find(counts, 0.0); none != counts.end())
-      return node.error() << "a window that reaches over " << pool.sliding.reach(i) + 1
-                          << " elements has no element of spatial dimension " << i << " at position "
-                          << none - counts.begin();
-  }
+  for (size_t i = 0; i < pool.spatial.size(); ++i)
+    for (int64_t o = 0; o < pool.sliding.positions[i]; ++o)
+      if (countElements(pool, i, o, /*withPadding=*/false) == 0)
+        return node.error() << "a window that reaches over " << pool.sliding.reach(i) + 1
+                            << " elements has no element of spatial dimension " << i << " at position " << o;
   return success();
 }
 
@@ -153,15 +147,29 @@ FailureOr<Tensor> windowCounts(NodeContext &node, const Pool &pool, const Tensor
   double same = 1;
   std::optional<Tensor> product;
   for (size_t i = 0; i < pool.spatial.size(); ++i) {
-    SmallVector<double> counts = countElements(pool, i, withPadding);
-    if (llvm::is_contained(counts, 0.0)) {
+    int64_t positions = pool.sliding.positions[i], first = countElements(pool, i, 0, withPadding);
+    bool allEqual = true;
+    for (int64_t o = 0; o < positions; ++o) {
+      int64_t count = countElements(pool, i, o, withPadding);
+      allEqual &= count == first;
+      if (count != 0)
+        continue;
       node.error() << "a window along spatial dimension " << i << " has no element to take the average of";
       return failure();
     }
-    if (llvm::all_equal(counts)) {
-      same *= counts.front();
+    if (allEqual) {
+      same *= static_cast<double>(first);
       continue;
     }
+    constexpr int64_t kMostCounts = 1 << 20; // they are numbers of the program
+    if (positions > kMostCounts) {
+      node.error() << "has " << positions << " windows of unequal size along spatial dimension " << i
+                   << ", more than " << kMostCounts;
+      return failure();
+    }
+    SmallVector<double> counts;
+    for (int64_t o = 0; o < positions; ++o)
+      counts.push_back(static_cast<double>(countElements(pool, i, o, withPadding)));
     SmallVector<int64_t> column(pool.spatial.size() - i, 1);
     column.front() = static_cast<int64_t>(counts.size());
     Tensor vector = node.cast(

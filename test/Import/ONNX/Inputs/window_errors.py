@@ -24,6 +24,10 @@ CASES = [
     ("has a window of 0 elements", lambda g: g.op("Conv", "x", flat(g, 3, 5, 0))),
     ("a window that reaches over 6 elements has 0 positions in the 4 elements of spatial dimension 0 with padding 1 and 0",
      lambda g: g.op("Conv", "x", flat(g, 3, 5, 6), pads=[1, 0])),
+    ("a window that reaches over 2147483646 elements has 2147483649 positions in the 4 elements of spatial dimension 0 with padding "
+     "2147483645 and 2147483645", lambda g: g.op("MaxPool", "x", kernel_shape=[2**31 - 2], pads=[2**31 - 3] * 2)),
+    ("has 2097155 windows of unequal size along spatial dimension 0, more than 1048576",
+     lambda g: g.op("AveragePool", "x", kernel_shape=[2**21], pads=[2**21 - 1, 2**21 - 1])),
     ("a kernel of type 'tensor<3x5xf32>' does not fit data of type 'tensor<?x5x4xf32>'",
      lambda g: g.op("ConvTranspose", "x", flat(g, 3, 5))),
     ("a kernel of type 'tensor<3x5x2xf32>' does not fit 5 channels in 1 groups",
