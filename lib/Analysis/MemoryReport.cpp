@@ -73,8 +73,8 @@ SmallVector<ArenaReport> computeArenaReports(ModuleOp module) {
   return reports;
 }
 
-StateReport computeStateReport(ModuleOp module) {
-  StateReport report;
+ModelStates computeStateReport(ModuleOp module) {
+  ModelStates report;
   SymbolTable symbols(module);
   for (auto state : module.getOps<plan::StateOp>()) {
     if (state.getRole() == "frozen")
@@ -156,7 +156,7 @@ void printReport(ModuleOp module, raw_ostream &os) {
   }
   if (!trains)
     return;
-  StateReport states = computeStateReport(module);
+  ModelStates states = computeStateReport(module);
   os << "\nstate bytes per rank\n";
   printRow(os, "parameters", states.parameters);
   printRow(os, "gradients", states.gradients);

@@ -3,6 +3,7 @@
 #define ZERO_ANALYSIS_MEMORYREPORT_H
 
 #include "dialects/Plan/PlanOps.h"
+#include "zero/Analysis/ModelStates.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 #include <array>
@@ -26,16 +27,10 @@ struct ArenaReport {
   int64_t declaredBytes = 0;
 };
 
-/// Declared bytes of the states of trained parameters (design, section 3); padding of buckets counts, frozen
-/// weights do not.
-struct StateReport {
-  int64_t parameters = 0, gradients = 0, optimizer = 0;
-  int64_t total() const { return parameters + gradients + optimizer; }
-};
-
 /// One report for each arena, in order. Offsets must be assigned.
 llvm::SmallVector<ArenaReport> computeArenaReports(mlir::ModuleOp module);
-StateReport computeStateReport(mlir::ModuleOp module);
+/// Declared bytes of the states of trained parameters; padding of buckets counts, frozen weights do not.
+ModelStates computeStateReport(mlir::ModuleOp module);
 
 /// The table of zero-compile: parameters, peak bytes per rank by memory kind and content class, bytes sent
 /// per rank and step.

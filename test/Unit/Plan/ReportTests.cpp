@@ -42,10 +42,17 @@ TEST_F(Reports, ClassesAtThePeakSumToTheArena) {
 }
 
 TEST_F(Reports, StatesCountPaddingButNotFrozenTensors) {
-  StateReport report = computeStateReport(*module);
+  ModelStates report = computeStateReport(*module);
   EXPECT_EQ(report.parameters, 1024);
   EXPECT_EQ(report.gradients, 512);
   EXPECT_EQ(report.optimizer, 512);
+}
+
+TEST_F(Reports, TheFormulaIsTheDeclaredStates) {
+  ModelStates formula = computeModelStates(*module);
+  EXPECT_EQ(formula.parameters, 4 * 256);
+  EXPECT_EQ(formula.gradients, 4 * 256 / 2);
+  EXPECT_EQ(formula.optimizer, 4 * 256 / 2); // one momentum
 }
 
 TEST_F(Reports, TrafficIsSectionsTimesRuns) {
