@@ -11,6 +11,7 @@
 #include "Gathers.h"
 #include "ParameterChains.h"
 #include "StepFunctions.h"
+#include "zero/Analysis/RankStates.h"
 #include "zero/Transforms/Zero/Passes.h"
 
 using namespace mlir;
@@ -31,8 +32,8 @@ public:
     bool ok = true;
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
       ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) &&
-            succeeded(verifyStates(function));
-    if (!ok || failed(verifyReductions()))
+            succeeded(verifyStates(function)) && succeeded(verifyRanks(function));
+    if (!ok || failed(verifyReductions()) || failed(verifyUpdates()))
       signalPassFailure();
   }
 
@@ -179,6 +180,17 @@ private:
     return success();
   }
 
+  /// What is a part of a sum, or of one rank alone, goes nowhere as if it were the whole.
+  LogicalResult verifyRanks(func::FuncOp function) {
+    RankStates states(function);
+    for (const RankFault &fault : states.getFaults()) {
+      InFlightDiagnostic error = emitError(fault.loc) << fault.message;
+      if (fault.other)
+        error.attachNote(*fault.other) << fault.note;
+    }
+    return success(states.getFaults().empty());
+  }
+
   /// Over the whole step: what is packed is reduced, once.
   LogicalResult verifyReductions() {
     llvm::MapVector<Attribute, Operation *> packed, reduced;
@@ -206,6 +218,41 @@ private:
       if (!reduced.contains(symbol))
         return pack->emitOpError() << "has gradients of bucket " << symbol
                                    << " that are never reduced; zero-insert-collectives reduces them";
+    return success();
+  }
+
+  /// Each bucket is updated once; what @update takes of a step, @micro gives.
+  LogicalResult verifyUpdates() {
+    llvm::DenseMap<Attribute, UpdateOp> updated;
+    llvm::DenseSet<Attribute> given;
+    for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
+      for (auto update : function.front().getOps<UpdateOp>()) {
+        auto [known, inserted] = updated.try_emplace(update.getBucketAttr(), update);
+        if (inserted)
+          continue;
+        InFlightDiagnostic error = update.emitOpError() << "updates bucket " << update.getBucketAttr()
+                                                        << " a second time; zero-partition-state updates it once";
+        error.attachNote(known->second.getLoc()) << "the first time is here";
+        return error;
+      }
+      for (unsigned index = 0; index < function.getNumResults(); ++index)
+        given.insert(getResultRole(function, index));
+    }
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro"), update = getOperation().lookupSymbol<func::FuncOp>("update");
+    if (!micro || !update)
+      return success();
+    for (BlockArgument argument : update.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber());
+      if (!role || given.contains(role) ||
+          (role.getKind() != nn::RoleKind::Gradient && role.getKind() != nn::RoleKind::LossSum &&
+           role.getKind() != nn::RoleKind::LabelCount))
+        continue;
+      InFlightDiagnostic error = emitError(argument.getLoc())
+                                 << "@update takes " << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName()
+                                 << "', which @micro does not give; zero-partition-state makes both alike";
+      error.attachNote(micro.getLoc()) << "@micro is here";
+      return error;
+    }
     return success();
   }
 

@@ -281,3 +281,295 @@ func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g:
 
   return %g : !zero.full<@b0>
 }
+
+// -----
+
+// Where values are: the loss and the count are parts until they are summed, shards are counted once, and every scalar of an update is the same on all ranks.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}, %acc: tensor<f32> {nn.role = #nn.role<loss_sum "">}) -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  %l = nn.reduce sum %x axes [0] : tensor<8xf32> to tensor<f32>
+  %a = zero.accumulate %acc, %l : tensor<f32>
+  %p = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %r = zero.reduce_scatter_start %p : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g = zero.wait %r : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %a, %g : tensor<f32>, !zero.shard<@b0>
+}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %l: tensor<f32> {nn.role = #nn.role<loss_sum "">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> (!zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}) {
+  // A linear function of parts is a part.
+  %half = nn.constant dense<5.000000e-01> : tensor<f32>
+  %scaled = nn.group(%a = %l : tensor<f32>, %b = %half : tensor<f32>) -> (tensor<f32>) {
+    %0 = nn.mul %a, %b : tensor<f32>
+    %1 = nn.neg %0 : tensor<f32>
+    nn.yield %1 : tensor<f32>
+  }
+  %loss = zero.control_sum %scaled on @dp : tensor<f32>
+  %q = zero.sum_squares %g : !zero.shard<@b0> -> tensor<24xi64>
+  %t = zero.control_sum %q on @dp : tensor<24xi64>
+  %n = zero.norm %t : tensor<24xi64> -> tensor<f32>
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s1, %loss, %n : !zero.shard<@b0>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A loss of one rank alone.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%l: tensor<f32> {nn.role = #nn.role<loss_sum "">}) -> (tensor<f32> {nn.role = #nn.role<loss "">}) {
+  %two = nn.add %l, %l : tensor<f32>
+  // expected-error @below {{gives this rank's part of a sum over the ranks as the loss of all ranks; zero-insert-collectives sums over the ranks}}
+  return %two : tensor<f32>
+}
+
+// -----
+
+// A norm that follows this rank's data.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%x: tensor<f32> {nn.role = #nn.role<input "x">}) -> (tensor<f32> {nn.role = #nn.role<grad_norm "">}) {
+  // expected-error @below {{gives a value of this rank alone as the grad_norm of all ranks; zero-insert-collectives sums over the ranks}}
+  return %x : tensor<f32>
+}
+
+// -----
+
+// The root of a part is no part of the root.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) -> tensor<f32> {
+  // expected-note @below {{the part comes from here}}
+  %q = zero.sum_squares %g : !zero.shard<@b0> -> tensor<24xi64>
+  // expected-error @below {{'zero.norm' op takes this rank's part of a sum over the ranks, of which it gives no part of a sum; zero-insert-collectives sums it first}}
+  %n = zero.norm %q : tensor<24xi64> -> tensor<f32>
+  return %n : tensor<f32>
+}
+
+// -----
+
+// Nor is a quotient by a part, in a group.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{the part comes from here}}
+func.func @update(%l: tensor<f32> {nn.role = #nn.role<loss_sum "">}, %c: tensor<f32> {nn.role = #nn.role<label_count "">}) -> tensor<f32> {
+  %loss = zero.control_sum %l on @dp : tensor<f32>
+  %mean = nn.group(%a = %loss : tensor<f32>, %b = %c : tensor<f32>) -> (tensor<f32>) {
+    // expected-error @below {{'nn.div' op takes this rank's part of a sum over the ranks, of which it gives no part of a sum}}
+    %0 = nn.div %a, %b : tensor<f32>
+    nn.yield %0 : tensor<f32>
+  }
+  return %mean : tensor<f32>
+}
+
+// -----
+
+// What is the same on all ranks would count once for each.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{the part comes from here}}
+func.func @update(%l: tensor<f32> {nn.role = #nn.role<loss_sum "">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> tensor<f32> {
+  // expected-error @below {{'nn.add' op takes this rank's part of a sum over the ranks, of which it gives no part of a sum}}
+  %a = nn.add %l, %lr : tensor<f32>
+  return %a : tensor<f32>
+}
+
+// -----
+
+// A norm that counts every shard twice: all ranks hold the whole.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%g: !zero.full<@b0> {nn.role = #nn.role<gradient "b0">}) -> tensor<24xi64> {
+  // expected-note @below {{it is a sum over the ranks since here}}
+  %q = zero.sum_squares %g : !zero.full<@b0> -> tensor<24xi64>
+  // expected-error @below {{sums over the ranks what is the same on all of them: it would count 2 times; zero-insert-collectives sums parts, once}}
+  %t = zero.control_sum %q on @dp : tensor<24xi64>
+  return %t : tensor<24xi64>
+}
+
+// -----
+
+// The same of a step input.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it is the same on all ranks since here}}
+func.func @update(%lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> tensor<f32> {
+  // expected-error @below {{sums over the ranks what is the same on all of them: it would count 2 times; zero-insert-collectives sums parts, once}}
+  %t = zero.control_sum %lr on @dp : tensor<f32>
+  return %t : tensor<f32>
+}
+
+// -----
+
+// An update by a factor that each rank has its own of.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %lr: tensor<f32> {nn.role = #nn.role<loss_sum "">}) -> !zero.shard<@b0> {
+  // expected-error @below {{takes scalar #0, which is this rank's part of a sum over the ranks; zero-insert-collectives sums over the ranks first}}
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s1 : !zero.shard<@b0>
+}
+
+// -----
+
+// The same of a number from the data.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %lr: tensor<f32> {nn.role = #nn.role<input "x">}) -> !zero.shard<@b0> {
+  // expected-error @below {{takes scalar #0, which is not the same on all ranks; zero-insert-collectives sums over the ranks first}}
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s1 : !zero.shard<@b0>
+}
+
+// -----
+
+// An update by what no reduction gave.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<momentum "b0">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> !zero.shard<@b0> {
+  // expected-error @below {{applies a gradient that is no sum over the ranks; zero-insert-collectives reduces gradients first}}
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s1 : !zero.shard<@b0>
+}
+
+// -----
+
+// Nor does a norm count it.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) -> tensor<24xi64> {
+  // expected-error @below {{counts a gradient that is no sum over the ranks; zero-insert-collectives reduces gradients first}}
+  %q = zero.sum_squares %s : !zero.shard<@b0> -> tensor<24xi64>
+  return %q : tensor<24xi64>
+}
+
+// -----
+
+// A gradient that the micro-batch did not reduce.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @micro(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  // expected-error @below {{gives a value as the gradient 'b0' that is no sum over the ranks; zero-insert-collectives reduces gradients}}
+  return %s : !zero.shard<@b0>
+}
+
+// -----
+
+// Nor may it be added to those that were.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{the value comes from here}}
+func.func @micro(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  // expected-error @below {{adds a value that is not summed over the ranks to a sum over them; zero-insert-collectives reduces it first}}
+  %a = zero.accumulate %g, %s : !zero.shard<@b0>
+  return %a : !zero.shard<@b0>
+}
+
+// -----
+
+// A gradient of a sum, reduced again.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  %l = nn.reduce sum %x axes [0] : tensor<8xf32> to tensor<f32>
+  // expected-note @below {{it is a sum over the ranks since here}}
+  %t = zero.control_sum %l on @dp : tensor<f32>
+  %b = nn.broadcast %t dims [] : tensor<f32> to tensor<8xf32>
+  // expected-error @below {{takes the gradient of 'w' as this rank's part of a sum, but it is summed over the ranks already; zero-insert-collectives reduces once}}
+  %p = zero.pack @b0(%b) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %r = zero.reduce_scatter_start %p : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g = zero.wait %r : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  return %g : !zero.shard<@b0>
+}
+
+// -----
+
+// A loss that @micro sums and @update would sum again, through what was so far.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<f32> {nn.role = #nn.role<input "x">}, %acc: tensor<f32> {nn.role = #nn.role<loss_sum "">}) -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}) {
+  // expected-note @below {{it is a sum over the ranks since here}}
+  %t = zero.control_sum %x on @dp : tensor<f32>
+  // expected-error @below {{takes a value as this rank's part of a sum, but it is summed over the ranks already; zero-insert-collectives reduces once}}
+  %a = zero.accumulate %acc, %t : tensor<f32>
+  return %a : tensor<f32>
+}
+
+// -----
+
+// The same at once.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<f32> {nn.role = #nn.role<input "x">}) -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}) {
+  // expected-note @below {{it is a sum over the ranks since here}}
+  %t = zero.control_sum %x on @dp : tensor<f32>
+  // expected-error @below {{takes the loss_sum as this rank's part of a sum, but it is summed over the ranks already; zero-insert-collectives reduces once}}
+  return %t : tensor<f32>
+}
+
+// -----
+
+// On one rank a part is the whole.
+zero.mesh @dp {size = 1 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%l: tensor<f32> {nn.role = #nn.role<loss_sum "">}) -> (tensor<f32> {nn.role = #nn.role<loss "">}) {
+  %e = nn.exp %l : tensor<f32>
+  return %e : tensor<f32>
+}
+
+// -----
+
+// An update that happens twice.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> !zero.shard<@b0> {
+  // expected-note @below {{the first time is here}}
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  // expected-error @below {{updates bucket @b0 a second time; zero-partition-state updates it once}}
+  %s2 = zero.update @b0(%s1, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s2 : !zero.shard<@b0>
+}
+
+// -----
+
+// A gradient that nobody computes.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{@micro is here}}
+func.func @micro() {
+  return
+}
+// expected-error @below {{@update takes gradient 'b0', which @micro does not give; zero-partition-state makes both alike}}
+func.func @update(%g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+  return
+}

@@ -137,12 +137,16 @@ def ZeroInsertRelease : Pass<"zero-insert-release", "::mlir::ModuleOp"> {
 }
 
 def ZeroVerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
-  let summary = "The contract of phase schedule: one wait per start, no use after release, limits kept.";
+  let summary = "The contract of phase schedule: one wait per start, no use after release, limits kept, sums taken once.";
   let description = [{
     Each start of a collective has one wait; each gathered bucket that is not returned is released once, and
     nothing computed from it alone is used after; elements of gathered parameters alive stay within
     `max-live-elements`, those in flight, where several gathers are, within `prefetch-elements`; the gradients
-    of each bucket are packed and reduced once; a state has one type; no cast between who holds what is left.
+    of each bucket are packed, reduced and applied once; a state has one type; no cast between who holds what is left.
+    Every value of a function is followed from its arguments on (zero/Analysis/RankStates.h): the same on all ranks, this
+    rank's range, what its data give, or its part of a sum. A part stays one under linear ops alone; the printed loss and
+    norm and every scalar of an update are the same on all ranks; what is a sum over the ranks is not summed again; only
+    sums are applied as gradients or counted in the norm.
     Each message names the pass that should have prevented it. Changes nothing.
 
     Input:  `start L0; wait L0; release L0; compute L0`
