@@ -172,7 +172,7 @@ void RankStates::enterCompute(Operation *op) {
       fault(op, "takes this rank's part of a sum over the ranks, of which it gives no part of a sum; zero-insert-collectives "
                 "sums it first",
             state.relationFrom, "the part comes from here");
-      state.relation = RankRelation::PerRank; // said once
+      state = {RankRelation::Replicated, true, state.relationFrom, state.relationFrom}; // as if it were summed: said once
     }
   } else if (!state.relationFrom && op->getNumResults()) {
     state.relationFrom = op->getResult(0);

@@ -70,9 +70,8 @@ public:
     if (failed(config))
       return signalPassFailure();
     recordConfig(module, *config);
-    // Hand edits and other passes may have moved uses behind a release.
-    if (*completed == Phase::Schedule &&
-        failed(run(Phase::Schedule, [&](OpPassManager &passes) { buildScheduleEnd(*config, passes); })))
+    // Hand edits and other passes may have moved uses behind a release, or broken what the phase promised.
+    if (*completed && failed(enterBehind(**completed, *config)))
       return signalPassFailure();
     for (Phase phase : kPhases) {
       if (*completed && phase <= **completed)
@@ -90,6 +89,12 @@ private:
   void setExitCode(int code) {
     if (request.failureExitCode)
       *request.failureExitCode = code;
+  }
+
+  /// Nothing is trusted because this compiler once wrote it.
+  LogicalResult enterBehind(Phase completed, const TrainingConfig &config) {
+    setExitCode(completed < Phase::Schedule ? 3 : 1);
+    return run(completed, [&](OpPassManager &passes) { buildReentry(completed, config, passes); });
   }
 
   /// Until phase backward what fails is the model or the configuration; later, an op that the target has no kernel for.

@@ -124,6 +124,26 @@ static void buildPlanPhase(OpPassManager &passes) {
   buildPlanLayout(passes);
 }
 
+void buildReentry(Phase completed, const TrainingConfig &config, OpPassManager &passes) {
+  switch (completed) {
+  case Phase::Import:
+    passes.addPass(createNNVerifyImport());
+    break;
+  case Phase::Backward:
+    passes.addPass(createNNVerifyTrainingGraph());
+    passes.addPass(createNNVerifyKernels());
+    break;
+  case Phase::Partition: // phase schedule, which follows, ends in a verifier of both
+    break;
+  case Phase::Schedule:
+    buildScheduleEnd(config, passes);
+    break;
+  case Phase::Plan:
+    passes.addPass(createPlanVerify());
+    break;
+  }
+}
+
 void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes, bool remarks) {
   switch (phase) {
   case Phase::Import: return buildImportPhase(config, passes, remarks);

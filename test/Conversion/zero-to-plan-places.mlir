@@ -45,24 +45,24 @@ module @copies {
 
 // -----
 
-// States that change places are saved first; one that is read after its new value is there gets that by a copy.
+// States (here: frozen ones, which need no bucket) that change places are saved first; one that is read after its new value is there gets that by a copy.
 // CHECK-LABEL: module @swapped
 // CHECK:       plan.section @update
 // CHECK-NEXT: plan.dispatch "group_0" {{.*}} writes [#plan.slice<@update.0.group, 0, 32>]
-// CHECK-NEXT: plan.dispatch "group_1" on compute reads [#plan.slice<@update.0.group, 0, 32>, #plan.slice<@parameter.w, 0, 32>]
-// CHECK-NEXT: plan.copy on compute <@momentum.b, 0, 32> to <@[[B:.*]], 0, 32>
-// CHECK-NEXT: plan.copy on compute <@momentum.a, 0, 32> to <@[[A:.*]], 0, 32>
-// CHECK-NEXT: plan.copy on compute <@update.0.group, 0, 32> to <@parameter.w, 0, 32> {{.*}} {reason = "the new parameter 'w' cannot be computed in its state"}
-// CHECK-NEXT: plan.copy on compute <@[[B]], 0, 32> to <@momentum.a, 0, 32> {{.*}} {reason = "the new momentum 'a' cannot be computed in its state"}
-// CHECK-NEXT: plan.copy on compute <@[[A]], 0, 32> to <@momentum.b, 0, 32>
+// CHECK-NEXT: plan.dispatch "group_1" on compute reads [#plan.slice<@update.0.group, 0, 32>, #plan.slice<@frozen.w, 0, 32>]
+// CHECK-NEXT: plan.copy on compute <@frozen.b, 0, 32> to <@[[B:.*]], 0, 32>
+// CHECK-NEXT: plan.copy on compute <@frozen.a, 0, 32> to <@[[A:.*]], 0, 32>
+// CHECK-NEXT: plan.copy on compute <@update.0.group, 0, 32> to <@frozen.w, 0, 32> {{.*}} {reason = "the new frozen 'w' cannot be computed in its state"}
+// CHECK-NEXT: plan.copy on compute <@[[B]], 0, 32> to <@frozen.a, 0, 32> {{.*}} {reason = "the new frozen 'a' cannot be computed in its state"}
+// CHECK-NEXT: plan.copy on compute <@[[A]], 0, 32> to <@frozen.b, 0, 32>
 module @swapped {
   func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) {
     return
   }
-  func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}, %a: tensor<8xf32> {nn.role = #nn.role<momentum "a">},
-                    %b: tensor<8xf32> {nn.role = #nn.role<momentum "b">})
-      -> (tensor<8xf32> {nn.role = #nn.role<parameter "w">}, tensor<8xf32> {nn.role = #nn.role<momentum "a">},
-          tensor<8xf32> {nn.role = #nn.role<momentum "b">}, tensor<f32> {nn.role = #nn.role<loss "">}) {
+  func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<frozen "w">}, %a: tensor<8xf32> {nn.role = #nn.role<frozen "a">},
+                    %b: tensor<8xf32> {nn.role = #nn.role<frozen "b">})
+      -> (tensor<8xf32> {nn.role = #nn.role<frozen "w">}, tensor<8xf32> {nn.role = #nn.role<frozen "a">},
+          tensor<8xf32> {nn.role = #nn.role<frozen "b">}, tensor<f32> {nn.role = #nn.role<loss "">}) {
     %new = nn.group(%p = %w : tensor<8xf32>) -> (tensor<8xf32>) {
       %0 = nn.add %p, %p : tensor<8xf32>
       nn.yield %0 : tensor<8xf32>

@@ -28,6 +28,8 @@ void buildPhase(Phase phase, const TrainingConfig &config, mlir::OpPassManager &
 /// The passes of phase plan in two parts: what finds out that the target cannot compute an op, which is the model's fault, and the rest.
 void buildPlanConversion(mlir::OpPassManager &passes);
 void buildPlanLayout(mlir::OpPassManager &passes);
+/// What a module that has completed a phase goes through when it comes back from a file: that phase's verifiers.
+void buildReentry(Phase completed, const TrainingConfig &config, mlir::OpPassManager &passes);
 /// Adds the last passes of phase schedule, through which a schedule that other passes or hands have changed is entered again.
 void buildScheduleEnd(const TrainingConfig &config, mlir::OpPassManager &passes);
 

@@ -33,14 +33,25 @@ def PlanInsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"events", "events", "Events recorded">];
 }
 def PlanVerify : Pass<"plan-verify", "::mlir::ModuleOp"> {
-  let summary = "Proves that overlapping accesses from different queues are ordered and that every slice lies in its buffer.";
+  let summary = "Proves of a plan: no race, no stale byte, no wrong collective, no redundant event, every parameter updated from a sum.";
   let description = [{
     Checks what `zero-to-plan`, `plan-assign-offsets` and `plan-insert-events` promise, without their code:
-    names resolve; slices lie in buffers, for every rank, and buffers in arenas; events are recorded once,
-    before they are waited for; each channel (queue) numbers its collectives from 0; for every two accesses of
-    different queues to overlapping bytes, one of them a write, events order them; and no command reads bytes
-    of a buffer that nothing wrote in this section, or that another buffer has written since. All queues are
-    idle between sections, so this holds over steps.
+    - names resolve; slices lie in buffers, for every rank, and buffers in arenas; a generated kernel gets slices of the sizes that
+      its function names; each channel (queue) numbers its collectives from 0, and their counts, element types, staging and
+      traffic fit each other on all ranks;
+    - events are recorded once, before they are waited for, and none is redundant: no other wait implies it, and the two commands
+      touch the same bytes;
+    - for every two accesses of different queues to overlapping bytes, one of them a write, events order them. All queues are idle
+      between sections, so that this holds over sections and steps;
+    - what a command reads was written for it: through the same buffer, by this rank (of a sum over ranks that each rank has its range
+      of, that range alone), in this section or, of states, in this step or before the run (`plan.state`, `plan.input` and
+      `plan.step_scalar` say what the runtime fills and when). `micro_next` leaves what it finds;
+    - at N > 1 bytes are the same on all ranks, each rank's range of one thing, or what this rank's data give. Gathers are of ranges,
+      sums of parts that are not summed yet; after a step states are what they were before it; each parameter was written from as
+      many bytes that are a sum over all ranks; what is printed is the same on all ranks.
+
+    Input:  `collective on gather writes a; dispatch on compute reads a`, without events
+    Output: error: reads bytes of a, which an earlier command of queue gather writes, and no event orders them
     (* example: test/Transforms/Plan/verify.mlir *)
   }];
 }

@@ -1,0 +1,236 @@
+//===- VerifyRecords.cpp - The part of plan-verify about names and numbers ===//
+#include "VerifyRecords.h"
+#include "CommandOrder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Runtime/HAL/Staging.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace zero {
+namespace {
+
+/// a + b and a * b of numbers that are not negative, or the largest number where they do not fit.
+int64_t add(int64_t a, int64_t b) {
+  int64_t result;
+  return llvm::AddOverflow(a, b, result) ? std::numeric_limits<int64_t>::max() : result;
+}
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t result;
+  return llvm::MulOverflow(a, b, result) ? std::numeric_limits<int64_t>::max() : result;
+}
+
+std::string describe(plan::BufferOp buffer) { return "@" + buffer.getSymName().str(); }
+
+/// Names and numbers: everything that one record says of another.
+class RecordVerifier {
+public:
+  explicit RecordVerifier(ModuleOp module)
+      : module(module), symbols(module), worldSize(getWorldSize(module)) {}
+
+  LogicalResult run() {
+    for (Operation &op : *module.getBody()) {
+      LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
+                                 .Case([&](plan::BufferOp buffer) { return check(buffer); })
+                                 .Case<plan::InputOp, plan::OutputOp, plan::StateOp, plan::StepScalarOp, plan::StepResultOp>(
+                                     [&](auto record) { return checkSlice(record, record.getSlice()); })
+                                 .Case([&](plan::SectionOp section) { return check(section); })
+                                 .Default([](Operation *) { return success(); });
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult check(plan::BufferOp buffer) {
+    auto arena = symbols.lookup<plan::ArenaOp>(buffer.getArena());
+    if (!arena)
+      return buffer.emitError() << "buffer " << describe(buffer) << " is in arena @" << buffer.getArena()
+                                << ", which is not there";
+    if (!buffer.getOffset())
+      return buffer.emitError() << "buffer " << describe(buffer)
+                                << " has no offset; plan-assign-offsets gives it one";
+    int64_t offset = *buffer.getOffset(), size = buffer.getSizeBytes();
+    if (offset < 0)
+      return buffer.emitError() << "buffer " << describe(buffer) << " begins at byte " << offset << " of arena @"
+                                << buffer.getArena() << ", before its start";
+    int64_t end = add(offset, size);
+    if (end <= static_cast<int64_t>(arena.getSizeBytes()))
+      return success();
+    auto error = buffer.emitError() << "buffer " << describe(buffer) << " ends at byte " << end
+                                    << " of arena @" << buffer.getArena() << ", which has "
+                                    << arena.getSizeBytes();
+    error.attachNote(arena.getLoc()) << "the arena is here";
+    return error;
+  }
+
+  LogicalResult checkSlice(Operation *op, plan::SliceAttr slice) {
+    auto buffer = symbols.lookup<plan::BufferOp>(slice.getBuffer().getAttr());
+    if (!buffer)
+      return op->emitError() << "names buffer @" << slice.getBuffer().getValue() << ", which is not there";
+    if (slice.getOffset() < 0 || slice.getSize() < 0 || slice.getRankStride() < 0)
+      return op->emitError() << "has a slice of @" << slice.getBuffer().getValue() << " with offset "
+                             << slice.getOffset() << ", size " << slice.getSize() << " and rank stride "
+                             << slice.getRankStride() << ", none of which may be negative";
+    int64_t end = add(add(slice.getOffset(), slice.getSize()), multiply(slice.getRankStride(), worldSize - 1));
+    if (end <= static_cast<int64_t>(buffer.getSizeBytes()))
+      return success();
+    auto error = op->emitError() << "has a slice that ends at byte " << end << " of buffer "
+                                 << describe(buffer) << ", which has " << buffer.getSizeBytes();
+    error.attachNote(buffer.getLoc()) << "the buffer is here";
+    return error;
+  }
+
+  LogicalResult check(plan::SectionOp section) {
+    if (!llvm::is_contained({"micro_first", "micro_next", "update", "predict"}, section.getSymName()))
+      return section.emitError() << "section @" << section.getSymName()
+                                 << " is none of micro_first, micro_next, update, predict";
+    DenseMap<int64_t, Operation *> recorded;
+    std::array<int64_t, kQueueKinds> sequences = {};
+    SmallVector<plan::SliceAttr> reads, writes;
+    for (Operation &op : section.getBody().front()) {
+      if (!isa<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(op))
+        return op.emitError() << "'" << op.getName() << "' is no command";
+      reads.clear();
+      writes.clear();
+      getSlices(&op, reads, writes);
+      for (plan::SliceAttr slice : llvm::concat<plan::SliceAttr>(reads, writes))
+        if (failed(checkSlice(&op, slice)))
+          return failure();
+      for (int64_t event : getWaits(&op)) {
+        auto it = recorded.find(event);
+        if (it == recorded.end())
+          return op.emitError() << "waits for event " << event << ", which no earlier command of section @"
+                                << section.getSymName() << " records";
+        if (getQueue(it->second) == getQueue(&op))
+          return op.emitError() << "waits for event " << event << " of its own queue";
+      }
+      if (std::optional<int64_t> event = getRecord(&op)) {
+        auto [it, inserted] = recorded.try_emplace(*event, &op);
+        if (!inserted) {
+          auto error = op.emitError() << "records event " << *event << " again";
+          error.attachNote(it->second->getLoc()) << "it is recorded here already";
+          return error;
+        }
+      }
+      if (failed(checkSizes(&op)))
+        return failure();
+      auto collective = dyn_cast<plan::CollectiveOp>(op);
+      if (!collective)
+        continue;
+      int64_t &next = sequences[static_cast<int>(collective.getQueue())];
+      if (static_cast<int64_t>(collective.getSequence()) != next)
+        return op.emitError() << "has sequence number " << collective.getSequence()
+                              << " on the channel of queue "
+                              << plan::stringifyQueueKind(collective.getQueue()) << ", which is at " << next;
+      ++next;
+    }
+    return checkAwaited(section);
+  }
+
+  LogicalResult checkAwaited(plan::SectionOp section) {
+    auto &commands = section.getBody().front();
+    const int64_t count = std::distance(commands.begin(), commands.end());
+    for (auto [index, op] : llvm::enumerate(commands)) {
+      auto collective = dyn_cast<plan::CollectiveOp>(op);
+      if (!collective || !collective.getAwaitedAt())
+        continue;
+      int64_t awaited = *collective.getAwaitedAt();
+      if (awaited <= static_cast<int64_t>(index) || awaited > count)
+        return op.emitError() << "is command " << index << " of " << count << " and awaited at " << awaited
+                              << ", which must lie behind it";
+    }
+    return success();
+  }
+
+  LogicalResult checkSizes(Operation *command) {
+    return TypeSwitch<Operation *, LogicalResult>(command)
+        .Case([&](plan::CopyOp copy) -> LogicalResult {
+          if (copy.getSource().getSize() == copy.getTarget().getSize())
+            return success();
+          return copy.emitError() << "copies " << copy.getSource().getSize() << " bytes to "
+                                  << copy.getTarget().getSize();
+        })
+        .Case([&](plan::CollectiveOp collective) { return checkCollective(collective); })
+        .Case([&](plan::DispatchOp dispatch) { return checkKernel(dispatch); })
+        .Default([](Operation *) { return success(); });
+  }
+
+  /// What each rank sends and gets is the same size on all of them, and the staging takes what peers send.
+  LogicalResult checkCollective(plan::CollectiveOp collective) {
+    const int64_t source = collective.getSource().getSize(), target = collective.getTarget().getSize();
+    int64_t expectedSource = source, expectedTarget = target, staging = 0, wire = 0;
+    bool elementFits = true;
+    Type element = collective.getElement();
+    switch (collective.getKind()) {
+    case plan::CollectiveKind::all_gather:
+      expectedTarget = multiply(source, worldSize);
+      wire = multiply(source, worldSize - 1);
+      break;
+    case plan::CollectiveKind::reduce_scatter:
+      expectedSource = multiply(target, worldSize);
+      staging = reduceScatterStagingBytes(target, worldSize);
+      wire = multiply(target, worldSize - 1);
+      elementFits = element.isF32();
+      break;
+    case plan::CollectiveKind::control_sum:
+      expectedTarget = source;
+      staging = controlSumStagingBytes(source, worldSize);
+      wire = multiply(source, worldSize - 1);
+      elementFits = element.isF32() || element.isInteger(64);
+      break;
+    }
+    if (!elementFits)
+      return collective.emitError() << "sums elements of type " << element << " over the ranks";
+    if (source != expectedSource || target != expectedTarget)
+      return collective.emitError() << "goes from " << source << " to " << target << " bytes on " << worldSize << " ranks";
+    if (source % getElementBytes(element) || target % getElementBytes(element))
+      return collective.emitError() << "moves " << source << " to " << target << " bytes, a part of an element of type "
+                                    << element;
+    int64_t given = collective.getStaging() ? collective.getStaging()->getSize() : 0;
+    if (given < staging)
+      return collective.emitError() << "has " << given << " bytes of staging and needs " << staging;
+    if (static_cast<int64_t>(collective.getWireBytes()) != wire)
+      return collective.emitError() << "says that it sends " << collective.getWireBytes() << " bytes and sends " << wire;
+    return success();
+  }
+
+  /// A generated kernel reads and writes whole tensors, of the sizes that its function names.
+  LogicalResult checkKernel(plan::DispatchOp dispatch) {
+    auto kernel = symbols.lookup<plan::KernelOp>(dispatch.getKernel());
+    auto body = kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
+    if (!kernel)
+      return success(); // of the library
+    if (!body)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " has no function @" << kernel.getBodyFunction();
+    auto check = [&](StringRef verb, ArrayAttr slices, TypeRange types) -> LogicalResult {
+      if (slices.size() != types.size())
+        return dispatch.emitError() << verb << " " << slices.size() << " slices, but kernel @" << kernel.getSymName()
+                                    << " " << verb << " " << types.size();
+      for (auto [index, slice, type] : llvm::enumerate(slices.getAsRange<plan::SliceAttr>(), types)) {
+        auto tensor = cast<RankedTensorType>(type);
+        int64_t bytes = tensor.getNumElements() * getElementBytes(tensor.getElementType());
+        if (slice.getSize() != bytes)
+          return dispatch.emitError() << verb << " slice #" << index << " of " << slice.getSize()
+                                      << " bytes, but kernel @" << kernel.getSymName() << " " << verb << " " << bytes
+                                      << " (" << type << ")";
+      }
+      return success();
+    };
+    return success(succeeded(check("reads", dispatch.getReads(), body.getArgumentTypes())) &&
+                   succeeded(check("writes", dispatch.getWrites(), body.getResultTypes())));
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  int64_t worldSize;
+};
+
+} // namespace
+
+LogicalResult verifyRecords(ModuleOp module) { return RecordVerifier(module).run(); }
+
+} // namespace zero
