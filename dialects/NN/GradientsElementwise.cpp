@@ -92,6 +92,20 @@ RULE(DivOp) {
   return gradients;
 }
 
+// z = x - n y with n = trunc(x / y): d x = g, d y = -g n; the rounding mends what x / y and z have lost
+RULE(RemOp) {
+  TensorBuilder b(builder, getLoc());
+  Value g = resultGradients[0];
+  Gradients gradients(2);
+  if (needed[0])
+    gradients[0] = g;
+  if (needed[1]) {
+    Value quotient = b.unary<RoundOp>(b.div(b.sub(getLhs(), getResult()), getRhs()));
+    gradients[1] = b.neg(b.mul(g, quotient));
+  }
+  return gradients;
+}
+
 /// d x = x loses ? 0 : x == y ? g / 2 : g, and d y likewise; a NaN passes the gradient on, as in PyTorch.
 static Gradients extremeGradient(TensorBuilder b, Value x, Value y, Value g, ComparePredicate xLoses,
                                  ComparePredicate yLoses, ArrayRef<bool> needed) {

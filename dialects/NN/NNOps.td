@@ -92,7 +92,7 @@ def NN_DivOp : NN_DiffBinary<"div", "x / y; integers truncate towards zero"> { l
 def NN_MaxOp : NN_DiffBinary<"max", "the larger, NaN if one is, +0 above -0; the gradient of equal operands is halved between them", [Commutative]>;
 def NN_MinOp : NN_DiffBinary<"min", "the smaller, NaN if one is, -0 below +0; the gradient of equal operands is halved between them", [Commutative]>;
 def NN_PowOp : NN_DiffBinary<"pow", "x^y"> { let hasFolder = 1; }
-def NN_RemOp : NN_Binary<"rem", "remainder with the sign of the dividend (C's fmod and %)", NN_Tensor, [NN_NoGradient]>;
+def NN_RemOp : NN_DiffBinary<"rem", "remainder with the sign of the dividend (C's fmod and %); its jumps have no gradient">;
 class NN_Logical<string mnemonic, string text>
     : NN_Binary<mnemonic, text, NN_BitsTensor, [NN_NoGradient, Commutative]>;
 def NN_AndOp : NN_Logical<"and", "bitwise and; logical and of i1"> { let hasFolder = 1; }
@@ -133,7 +133,7 @@ def NN_CastOp : NN_Op<"cast", [Pure, NN_ElementwiseOp, SameOperandsAndResultShap
                                DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>]> {
   let summary = "Converts elements: float to integer truncates, to a narrower float rounds to nearest even, to i1 compares with 0.";
   let description = [{
-    A float that the integer type cannot hold has no defined result. Integers keep their low bits.
+    A float that the integer type cannot hold becomes its nearest number, NaN 0. Integers keep their low bits.
 
     ```mlir
     func.func @half(%x: tensor<8xf32>) -> tensor<8xbf16> {

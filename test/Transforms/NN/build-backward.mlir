@@ -114,16 +114,16 @@ func.func @forward(%p: tensor<f32> {nn.role = #nn.role<parameter "p">})
 // It refuses: all ops without a gradient at once, with the names of their nodes.
 // expected-error @+1 {{2 ops between the parameters and the loss cannot be differentiated}}
 func.func @forward(%p: tensor<2xf32> {nn.role = #nn.role<parameter "p">}, %q: tensor<2xf32> {nn.role = #nn.role<parameter "q">},
-                   %i: tensor<1x1xi64> {nn.role = #nn.role<input "i">})
+                   %i: tensor<2x1xi64> {nn.role = #nn.role<input "i">}, %j: tensor<1x1xi64> {nn.role = #nn.role<input "j">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
-  // expected-note @unknown {{'nn.rem' of node 'wrap' stands between parameter 'p' and the loss}}
-  %0 = nn.rem %p, %q : tensor<2xf32> loc("wrap")
+  // expected-note @unknown {{'nn.gather_nd' of node 'swap' stands between parameter 'p' and the loss}}
+  %0 = nn.gather_nd %p[%i] : tensor<2xf32>, tensor<2x1xi64> -> tensor<2xf32> loc("swap")
   %1 = nn.mul %0, %q : tensor<2xf32> loc("scale")
   // expected-note @unknown {{'nn.gather_nd' of node 'pick', 'again' stands between parameter 'p' and the loss}}
-  %2 = nn.gather_nd %1[%i] : tensor<2xf32>, tensor<1x1xi64> -> tensor<1xf32> loc(fused["pick", "again"])
+  %2 = nn.gather_nd %1[%j] : tensor<2xf32>, tensor<1x1xi64> -> tensor<1xf32> loc(fused["pick", "again"])
   %3 = nn.reduce sum %2 axes [0] : tensor<1xf32> to tensor<f32>
   // Off the path to the loss nothing is asked.
-  %4 = nn.rem %q, %p : tensor<2xf32> loc("unused")
+  %4 = nn.gather_nd %q[%i] : tensor<2xf32>, tensor<2x1xi64> -> tensor<2xf32> loc("unused")
   %sum, %count = nn.output_loss %3 : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
 }

@@ -122,7 +122,7 @@ std::vector<Case> unaryCases() {
 
 std::vector<Case> binaryCases() {
   std::vector<Case> cases;
-  for (std::string op : {"add", "sub", "mul", "div", "max", "min", "pow"})
+  for (std::string op : {"add", "sub", "mul", "div", "max", "min", "pow", "rem"})
     for (std::vector<int64_t> shape : {std::vector<int64_t>{2, 3}, {}, {3, 0}}) {
       std::string type = f64(shape), name = op + "_" +
                                             (shape.empty() ? "scalar"
@@ -152,6 +152,15 @@ std::vector<Case> binaryCases() {
                        0.5,
                        2});
     }
+  for (std::string negated : {"x", "y"})
+    cases.push_back({"rem_negative_" + negated,
+                     {{"x", kMatrix}, {"y", kMatrix}},
+                     {},
+                     "%n = nn.neg %" + negated + " : " + kMatrix + "\n%z = nn.rem " +
+                         (negated == "x" ? "%n, %y : " : "%x, %n : ") + kMatrix,
+                     {{"z", kMatrix}},
+                     0.3,
+                     2});
   for (std::string exponent : {"2.0", "3.0", "0.5", "-1.5", "1.0"})
     cases.push_back(
         {"pow_constant_" + std::to_string(cases.size()),

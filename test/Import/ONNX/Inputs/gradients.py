@@ -56,7 +56,8 @@ CASES = {
     "Add": (binary("Add", 2.0), EVEN), "Sub": (binary("Sub", 2.0, swap=True), EVEN), "Mul": (binary("Mul", EVEN[::-1]), EVEN),
     "Div": (binary("Div", 3.0), EVEN), "Div by": (binary("Div", 3.0, swap=True), POSITIVE), "Pow": (binary("Pow", 2.5), POSITIVE),
     "Pow to": (binary("Pow", 1.7, swap=True), EVEN), "Pow negative base": (binary("Pow", 3.0), EVEN), "Max": (binary("Max", 0.77), EVEN),
-    "Min": (binary("Min", 0.77), EVEN),     "Mean": (lambda g, x: g.op("Mean", x, g.const(np.float64(1)), x), EVEN), "Sum": (lambda g, x: g.op("Sum", x, x, x), EVEN),
+    "Min": (binary("Min", 0.77), EVEN), "Mod fmod": (binary("Mod", 0.75, fmod=1), EVEN), "Mod fmod by": (binary("Mod", 5.25, swap=True, fmod=1), EVEN),
+    "Mod": (binary("Mod", -0.75), EVEN), "Mod by": (binary("Mod", 5.25, swap=True), EVEN), "Mean": (lambda g, x: g.op("Mean", x, g.const(np.float64(1)), x), EVEN), "Sum": (lambda g, x: g.op("Sum", x, x, x), EVEN),
     "Where": (lambda g, x: g.op("Where", g.op("Less", g.const(EVEN), g.const(np.float64(0))), x, g.op("Mul", x, x)), EVEN),
     "Dropout": (unary("Dropout"), EVEN), "Cast": (lambda g, x: g.op("Cast", g.op("Cast", x, to=TensorProto.DOUBLE), to=TensorProto.DOUBLE), EVEN),
 }
@@ -94,7 +95,7 @@ def values(build, points):
     graph = helper.make_graph(g.nodes, "one", [helper.make_tensor_value_info("w", TensorProto.DOUBLE, [len(points)])],
                               [helper.make_empty_tensor_value_info(output)])
     with np.errstate(all="ignore"):
-        return np.asarray(ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])).run(None, {"w": points})[0])
+        return np.asarray(ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 28)])).run(None, {"w": points})[0])
 
 
 ERF = np.vectorize(math.erf)
@@ -130,7 +131,7 @@ def main():
     total = g.op("Mul", g.op("Sum", *sums), g.op("ReduceMean", "x", keepdims=0))
     inputs = [helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["batch"])]
     graph = helper.make_graph(g.nodes, "gradients", inputs, [helper.make_tensor_value_info(total, TensorProto.DOUBLE, [])], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path("model.onnx"))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 28)], ir_version=10), path("model.onnx"))
     np.ones(1).tofile(path("x.bin"))
     run("zero-import", path("model.onnx"), "--loss=output", "--train=.*", "-o", path("model.mlir"))
     run("zero-opt", path("model.mlir"), "--nn-bind-batch=micro-batch=1", "--nn-build-backward", "-o", path("micro.mlir"))

@@ -1,5 +1,4 @@
-"""Writes FOLDER/blocked.onnx, with operators that have no gradient rule on and off the way to the loss, and FOLDER/flat.onnx, with some
-whose gradient is zero."""
+"""Writes FOLDER/flat.onnx, with operators whose gradient is zero."""
 import os
 import sys
 
@@ -9,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def save(path, nodes, output):
-    constants = {"half": np.float32(0.5), "scale": np.float32(0.1), "zero": np.int8(0), "nothing": np.float32(0)}
+    constants = {"scale": np.float32(0.1), "zero": np.int8(0), "nothing": np.float32(0)}
     nodes = [helper.make_node("Constant", [], [name], name, value=numpy_helper.from_array(np.asarray(value))) for name, value in constants.items()] + nodes
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])]
     graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info(output, TensorProto.FLOAT, [])],
@@ -24,10 +23,6 @@ def node(op, inputs, name, **attributes):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    save(os.path.join(folder, "blocked.onnx"), [
-        node("Mul", ["x", "w"], "product"), node("Mod", ["product_out", "half"], "wrap", fmod=1),
-        node("Mod", ["wrap_out", "scale"], "wrap_again", fmod=1), node("Mod", ["x", "half"], "off_the_path", fmod=1),
-        node("Add", ["wrap_again_out", "off_the_path_out"], "both"), node("ReduceSum", ["both_out"], "sum", keepdims=0)], "sum_out")
     save(os.path.join(folder, "flat.onnx"), [
         node("Mul", ["x", "w"], "product"), node("LeakyRelu", ["product_out"], "leaky"), node("Floor", ["leaky_out"], "steps"),
         node("QuantizeLinear", ["leaky_out", "scale", "zero"], "to_int8"), node("DequantizeLinear", ["to_int8_out", "scale", "zero"], "from_int8"),
