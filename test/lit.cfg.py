@@ -1,5 +1,6 @@
 """Configuration of the tests with RUN lines."""
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -29,6 +30,8 @@ if config.environment["ZERO_TEST_FULL"] == "1":
     config.available_features.add("full")
 if os.path.isdir(golden):
     config.available_features.add("golden")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 if config.compiler_enabled == "ON":
     config.available_features.add("compiler")
 

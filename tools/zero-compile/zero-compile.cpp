@@ -1,6 +1,7 @@
 //===- zero-compile.cpp - model.onnx or model.mlir -> compiled.bin --------===//
 #include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/MemoryReport.h"
+#include "zero/Analysis/PlanReport.h"
 #include "zero/Codegen/Codegen.h"
 #include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
@@ -34,9 +35,41 @@ struct Flags {
                                  llvm::cl::cat(category)};
   llvm::cl::opt<bool> planOnly{"plan-only", llvm::cl::desc("Print the report and write nothing: for models without values of their weights (default off)"),
                                llvm::cl::cat(category)};
+  llvm::cl::list<std::string> reports{"report", llvm::cl::desc("Write what the plan takes, sends and computes, and when; may be given several times "
+                                                               "(default none)"),
+                                      llvm::cl::value_desc("FILE.json|FILE.html"), llvm::cl::cat(category)};
   zero::ImportFlags import{category};
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
+
+/// Writes a text file whole, or says why not.
+int writeFile(StringRef path, llvm::function_ref<void(raw_ostream &)> write) {
+  std::string message;
+  auto file = openOutputFile(path, &message);
+  if (!file)
+    return fail(kBadInput, message);
+  write(file->os());
+  file->os().flush();
+  if (std::error_code code = file->os().error()) {
+    file->os().clear_error();
+    return fail(kBadInput, "cannot write '" + path + "': " + code.message());
+  }
+  file->keep();
+  return 0;
+}
+
+int writeReports(ModuleOp module, const Flags &flags) {
+  if (flags.reports.empty())
+    return 0;
+  zero::PlanReport report(module);
+  for (const std::string &path : flags.reports) {
+    auto write = StringRef(path).ends_with(".json") ? zero::writeReportJson : zero::writeReportPage;
+    if (int code = writeFile(path, [&](raw_ostream &os) { write(report, os); }))
+      return code;
+    llvm::outs() << "wrote " << path << "\n";
+  }
+  return 0;
+}
 
 /// The folder that relative paths of weights start from.
 std::string folderOf(StringRef file) {
@@ -134,6 +167,12 @@ int main(int argc, char **argv) {
     return fail(kUsage, "--plan-only writes nothing, but -o " + flags.output + " is given");
   if (flags.planOnly && request->stopAfter != zero::Phase::Plan)
     return fail(kUsage, "--plan-only reports on the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
+  for (const std::string &path : flags.reports) {
+    if (!StringRef(path).ends_with(".json") && !StringRef(path).ends_with(".html"))
+      return fail(kUsage, "--report=" + path + " ends neither in .json nor in .html, which say what is written");
+    if (request->stopAfter != zero::Phase::Plan)
+      return fail(kUsage, "--report=" + path + " is of the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
+  }
 
   DialectRegistry registry;
   zero::registerDialects(registry);
@@ -164,26 +203,15 @@ int main(int argc, char **argv) {
   if (failed(passes.run(*module)))
     return failureExitCode;
   if (request->stopAfter != zero::Phase::Plan) {
-    std::string message;
-    auto file = openOutputFile(flags.output.getNumOccurrences() ? flags.output.getValue() : "-", &message);
-    if (!file)
-      return fail(kBadInput, message);
-    module->print(file->os());
-    file->os().flush();
-    if (std::error_code code = file->os().error()) {
-      file->os().clear_error();
-      return fail(kBadInput, "cannot write '" + flags.output + "': " + code.message());
-    }
-    file->keep();
-    return 0;
+    return writeFile(flags.output.getNumOccurrences() ? flags.output.getValue() : "-", [&](raw_ostream &os) { module->print(os); });
   }
   if (flags.planOnly) {
     zero::printReport(*module, llvm::outs());
-    return 0;
+    return writeReports(*module, flags);
   }
   if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc))))
     return code;
   zero::printReport(*module, llvm::outs());
   llvm::outs() << "wrote " << flags.output << "\n";
-  return 0;
+  return writeReports(*module, flags);
 }

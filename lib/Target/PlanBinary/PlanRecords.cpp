@@ -8,6 +8,8 @@
 #include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/MemoryReport.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Analysis/Timeline.h"
+#include "zero/Analysis/UserNames.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -15,23 +17,13 @@ using namespace mlir;
 namespace zero::planbinary {
 namespace {
 
-/// Where a command comes from, as messages name it.
-std::string describeLocation(Location loc) {
-  if (auto name = loc->findInstanceOf<NameLoc>())
-    return name.getName().str();
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
-           std::to_string(file.getColumn());
-  return "";
-}
-
 class RecordMaker {
 public:
   RecordMaker(ModuleOp module, const WeightsLayout &weights)
-      : module(module), weights(weights), memory(module) {}
+      : module(module), weights(weights), memory(module), costs(module) {}
 
   Expected<std::string> run(StringRef command) {
-    plan.model = module.getName().value_or(describeLocation(module.getLoc())).str();
+    plan.model = module.getName().value_or(describeUserNames(module.getLoc())).str();
     plan.command = command.str();
     plan.world_size = weights.worldSize;
     plan.accumulation_steps = isForwardOnly(module) ? 1 : getAccumulationSteps(module);
@@ -143,15 +135,17 @@ private:
   void addSection(plan::SectionOp section) {
     auto record = std::make_unique<schema::SectionT>();
     record->name = section.getSymName().str();
-    for (Operation &op : section.getBody().front()) {
+    std::vector<PredictedCommand> predicted = predictTimeline(section, costs, getTargetRates());
+    for (auto [index, op] : llvm::enumerate(section.getBody().front())) {
       auto command = std::make_unique<schema::CommandT>();
+      command->predicted_ns = predicted[index].duration;
       command->queue = static_cast<schema::QueueKind>(getQueue(&op));
       command->waits.assign(getWaits(&op).begin(), getWaits(&op).end());
       if (std::optional<int64_t> event = getRecord(&op)) {
         command->record = *event;
         record->events = std::max<uint32_t>(record->events, *event + 1);
       }
-      command->location = describeLocation(op.getLoc());
+      command->location = describeUserNames(op.getLoc());
       TypeSwitch<Operation *>(&op).Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(
           [&](auto each) { setAction(*command, each); });
       record->commands.push_back(std::move(command));
@@ -249,6 +243,7 @@ private:
   ModuleOp module;
   const WeightsLayout &weights;
   PlanMemory memory;
+  CommandCosts costs;
   schema::PlanT plan;
   llvm::StringMap<uint32_t> kernels;
   llvm::StringMap<int> bucketNumbers;

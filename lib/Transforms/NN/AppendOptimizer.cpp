@@ -162,7 +162,8 @@ private:
 
   void appendUpdate(func::FuncOp micro, const MicroSignature &signature) {
     UpdateFunction update(micro);
-    Location loc = micro.getLoc();
+    // What belongs to no parameter: norm, scale, loss.
+    Location loc = NameLoc::get(StringAttr::get(&getContext(), "optimizer:" + optimizer));
     const bool isAdam = optimizer != "sgd", hasMomentum = !isAdam && momentum != 0.0;
     auto stateArguments = [&](RoleKind kind) {
       SmallVector<Value> values;

@@ -1,0 +1,42 @@
+//===- CommandCost.h - What a command computes and moves ------------------===//
+#ifndef ZERO_ANALYSIS_COMMANDCOST_H
+#define ZERO_ANALYSIS_COMMANDCOST_H
+
+#include "dialects/Plan/PlanOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace zero {
+
+/// What one run of a command costs on one rank.
+struct CommandCost {
+  /// Floating-point operations: a product with its sum counts two, elementwise arithmetic one an element whatever the
+  /// function; moves, comparisons, selections, conversions and integers none. Causal attention counts the pairs that it sees.
+  int64_t flops = 0;
+  int64_t bytesRead = 0, bytesWritten = 0; ///< sizes of the slices; workspace and staging excluded
+  int64_t wireBytes = 0;                   ///< what the rank sends
+};
+
+/// Costs of commands; what a generated kernel computes is counted once.
+class CommandCosts {
+public:
+  /// The bodies of generated kernels must still be in the module.
+  explicit CommandCosts(mlir::ModuleOp module);
+  CommandCost get(mlir::Operation *command) const;
+  /// For sums: the name of a library kernel, `update` or `fused` for generated ones, all_gather, reduce_scatter, control_sum, copy,
+  /// zero.
+  llvm::StringRef getKind(mlir::Operation *command) const;
+
+private:
+  struct GeneratedKernel {
+    int64_t flops = 0;
+    bool updates = false; ///< holds an optimizer's step
+  };
+  llvm::StringMap<GeneratedKernel> kernels;
+  llvm::DenseSet<mlir::Attribute> scratch; ///< workspace and staging
+};
+
+} // namespace zero
+
+#endif

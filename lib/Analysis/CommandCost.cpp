@@ -1,0 +1,148 @@
+//===- CommandCost.cpp - What a command computes and moves ----------------===//
+#include "zero/Analysis/CommandCost.h"
+#include "dialects/NN/NNOps.h"
+#include "zero/Analysis/PlanMemory.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace zero {
+
+//===----------------------------------------------------------------------===//
+// Generated kernels: the nn ops of their bodies
+//===----------------------------------------------------------------------===//
+
+static int64_t countFloats(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType()) ? type.getNumElements() : 0;
+}
+
+static int64_t countFlops(Operation *op) {
+  return TypeSwitch<Operation *, int64_t>(op)
+      .Case<nn::CompareOp, nn::SelectOp, nn::CastOp>([](auto) { return 0; })
+      .Case([](nn::ReduceOp reduce) { return countFloats(reduce.getOperand()); })
+      // Gradient x scale 1; moments 3 + 4; corrections 2; root, epsilon, quotient 3; step 2; decay 2 (as AdamW) or into the gradient.
+      .Case([](nn::AdamOp adam) {
+        return countFloats(adam.getParameter()) * (adam.getWeightDecay().isZero() ? 15 : 17);
+      })
+      // Gradient x scale 1; step 2; momentum 2, again 2 for Nesterov; decay 2.
+      .Case([](nn::SgdOp sgd) {
+        int64_t each = 3 + (sgd.getMomentumBuffer() ? 2 : 0) + (sgd.getNesterov() ? 2 : 0) + (sgd.getWeightDecay().isZero() ? 0 : 2);
+        return countFloats(sgd.getParameter()) * each;
+      })
+      .Default([](Operation *other) -> int64_t {
+        return other->hasTrait<nn::ElementwiseOp>() && other->getNumResults() == 1 ? countFloats(other->getResult(0)) : 0;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels of the library: their integers (KernelTable.inc)
+//===----------------------------------------------------------------------===//
+
+/// Pairs of query and key of one head that attention sees.
+static int64_t countPairs(int64_t queries, int64_t keys, bool causal) {
+  if (!causal)
+    return queries * keys;
+  // Query q of T sees the keys up to q + S - T.
+  int64_t pairs = 0;
+  for (int64_t query = 0; query < queries; ++query)
+    pairs += std::clamp<int64_t>(query + keys - queries + 1, 0, keys);
+  return pairs;
+}
+
+/// `integers` from the rank on: spatial, window, strides, low, high, dilations. Gives positions x window elements.
+static int64_t countWindowElements(ArrayRef<int64_t> integers) {
+  int64_t rank = integers[0], elements = 1;
+  auto at = [&](int64_t list, int64_t i) { return integers[1 + list * rank + i]; };
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t extent = (at(1, i) - 1) * at(5, i) + 1, room = at(0, i) + at(3, i) + at(4, i) - extent;
+    elements *= at(1, i) * (room < 0 ? 0 : room / at(2, i) + 1);
+  }
+  return elements;
+}
+
+static int64_t countLibraryFlops(StringRef kernel, ArrayRef<int64_t> n) {
+  // Integer elements are numbered from i64 on.
+  auto floats = [&](size_t element) { return n[element] < 4; };
+  if (kernel == "matmul")
+    return floats(0) ? 2 * n[1] * n[2] * n[3] * n[4] : 0;
+  if (kernel == "attention" || kernel == "attention_grad") {
+    int64_t pairs = n[1] * n[4] * countPairs(n[2], n[3], n[7]), width = n[6];
+    // Scores and values; their softmax: scale, maximum, difference, exponential, sum. Backward: scores again, and the
+    // gradients of probabilities, values, queries and keys; softmax and its gradient.
+    return kernel == "attention" ? pairs * (4 * width + 5) : pairs * (10 * width + 7);
+  }
+  if (kernel == "conv" || kernel == "conv_transpose" || kernel == "conv_weight_grad")
+    return 2 * n[1] * n[3] * (n[2] / n[4]) * countWindowElements(n.drop_front(5));
+  if (kernel == "max_pool" || kernel == "sum_pool")
+    return floats(0) ? n[1] * countWindowElements(n.drop_front(2)) : 0;
+  if (kernel == "scatter_add")
+    return floats(0) ? n[2] * n[4] * n[5] : 0;
+  if (kernel == "scatter")
+    return n[0] != 0 && floats(1) ? n[3] * n[5] * n[6] : 0;
+  if (kernel == "cumsum")
+    return floats(0) ? n[1] * n[2] * n[3] : 0;
+  if (kernel == "sum_squares") {
+    int64_t elements = 0;
+    for (int64_t each : n.drop_front())
+      elements += each;
+    return 2 * elements;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+CommandCosts::CommandCosts(ModuleOp module) {
+  for (auto kernel : module.getOps<plan::KernelOp>())
+    kernels[kernel.getBodyFunction()] = {};
+  for (auto body : module.getOps<func::FuncOp>())
+    if (auto kernel = kernels.find(body.getSymName()); kernel != kernels.end())
+      body.walk([&](Operation *op) {
+        kernel->second.flops += countFlops(op);
+        kernel->second.updates |= isa<nn::AdamOp, nn::SgdOp>(op);
+      });
+  // Dispatches name the kernel, not its body.
+  for (auto kernel : module.getOps<plan::KernelOp>())
+    kernels[kernel.getSymName()] = kernels.lookup(kernel.getBodyFunction());
+  for (auto buffer : module.getOps<plan::BufferOp>())
+    if (buffer.getContent() == plan::ContentClass::workspace || buffer.getContent() == plan::ContentClass::staging)
+      scratch.insert(FlatSymbolRefAttr::get(buffer.getSymNameAttr()));
+}
+
+StringRef CommandCosts::getKind(Operation *command) const {
+  return TypeSwitch<Operation *, StringRef>(command)
+      .Case([&](plan::DispatchOp op) -> StringRef {
+        auto kernel = kernels.find(op.getKernel());
+        return kernel == kernels.end() ? op.getKernel() : kernel->second.updates ? "update" : "fused";
+      })
+      .Case([](plan::CollectiveOp op) { return plan::stringifyCollectiveKind(op.getKind()); })
+      .Case([](plan::CopyOp) { return "copy"; })
+      .Case([](plan::ZeroOp) { return "zero"; });
+}
+
+CommandCost CommandCosts::get(Operation *command) const {
+  CommandCost cost;
+  SmallVector<plan::SliceAttr> reads, writes;
+  getSlices(command, reads, writes);
+  auto sum = [&](ArrayRef<plan::SliceAttr> slices) {
+    int64_t bytes = 0;
+    for (plan::SliceAttr slice : slices)
+      bytes += scratch.contains(slice.getBuffer()) ? 0 : slice.getSize();
+    return bytes;
+  };
+  cost.bytesRead = sum(reads);
+  cost.bytesWritten = sum(writes);
+  if (auto dispatch = dyn_cast<plan::DispatchOp>(command)) {
+    auto kernel = kernels.find(dispatch.getKernel());
+    cost.flops = kernel != kernels.end() ? kernel->second.flops
+                                         : countLibraryFlops(dispatch.getKernel(), dispatch.getIntegers());
+  } else if (auto collective = dyn_cast<plan::CollectiveOp>(command)) {
+    cost.wireBytes = collective.getWireBytes();
+  }
+  return cost;
+}
+
+} // namespace zero

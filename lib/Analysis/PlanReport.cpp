@@ -1,0 +1,180 @@
+//===- PlanReport.cpp - All that is known about a plan before it runs -----===//
+#include "zero/Analysis/PlanReport.h"
+#include "dialects/Zero/ZeroOps.h"
+#include "zero/Analysis/ForwardOnly.h"
+#include "zero/Analysis/PlanMemory.h"
+#include "zero/Analysis/UserNames.h"
+
+using namespace mlir;
+using zero::plan::ContentClass;
+
+namespace zero {
+
+int64_t ReportSection::getDuration() const {
+  int64_t end = 0;
+  for (const ReportCommand &command : commands)
+    end = std::max(end, command.time.end());
+  return end;
+}
+
+int64_t ReportSection::getFlops() const {
+  int64_t flops = 0;
+  for (const ReportCommand &command : commands)
+    flops += command.cost.flops;
+  return flops;
+}
+
+int64_t PlanReport::getStepFlops() const {
+  int64_t flops = 0;
+  for (const ReportSection &section : sections)
+    flops += section.runsPerStep * section.getFlops();
+  return flops;
+}
+
+int64_t PlanReport::getStepDuration() const {
+  int64_t duration = 0;
+  for (const ReportSection &section : sections)
+    duration += section.runsPerStep * section.getDuration();
+  return duration;
+}
+
+//===----------------------------------------------------------------------===//
+// Titles
+//===----------------------------------------------------------------------===//
+
+static std::string withNames(StringRef what, Location loc) {
+  std::string names = describeUserNames(loc);
+  return names.empty() ? what.str() : what.str() + " " + names;
+}
+
+CommandTitles::CommandTitles(ModuleOp module) {
+  for (sharding::BucketOp bucket : module.getOps<sharding::BucketOp>()) {
+    std::string &title = buckets[bucket.getSymName()] = bucket.getSymName().str();
+    size_t parameters = bucket.getSlots().size();
+    if (parameters == 0)
+      continue;
+    title += " (" + cast<sharding::SlotAttr>(bucket.getSlots()[0]).getName().str();
+    title += parameters > 1 ? " and " + std::to_string(parameters - 1) + " more)" : ")";
+  }
+}
+
+std::string CommandTitles::get(plan::CollectiveKind kind, StringRef label) const {
+  auto bucket = buckets.find(label);
+  return (plan::stringifyCollectiveKind(kind) + " " + (bucket == buckets.end() ? label : StringRef(bucket->second))).str();
+}
+
+std::string CommandTitles::get(Operation *command) const {
+  return TypeSwitch<Operation *, std::string>(command)
+      .Case([](plan::DispatchOp op) { return withNames(op.getKernel(), op.getLoc()); })
+      .Case([&](plan::CollectiveOp op) { return get(op.getKind(), op.getLabel()); })
+      .Case([](plan::CopyOp op) { return withNames(("copy: " + op.getReason()).str(), op.getLoc()); })
+      .Case([](plan::ZeroOp op) { return withNames("zero", op.getLoc()); });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// What is alive during each command, padding of buffers as class `padding`.
+static std::vector<std::vector<BytesByClass>> computeLiveBytes(const PlanMemory &memory, plan::ArenaOp arena,
+                                                               ArrayRef<SmallVector<LiveRange, 1>> ranges) {
+  BytesByClass states = {};
+  std::vector<std::vector<BytesByClass>> live(memory.getSections().size());
+  for (unsigned section = 0; section < live.size(); ++section)
+    live[section].resize(memory.getCommands(section).size() + 1); // changes first, sums below
+  for (auto [number, each] : llvm::enumerate(memory.getBuffers())) {
+    plan::BufferOp buffer = each;
+    if (buffer.getArena() != arena.getSymName())
+      continue;
+    int64_t padding = buffer.getPaddingBytes(), held = buffer.getSizeBytes() - padding;
+    auto add = [&](BytesByClass &bytes, int64_t sign) {
+      bytes[static_cast<unsigned>(buffer.getContent())] += sign * held;
+      bytes[static_cast<unsigned>(ContentClass::padding)] += sign * padding;
+    };
+    if (buffer.getState())
+      add(states, 1);
+    for (const LiveRange &range : ranges[number]) {
+      add(live[range.section][range.first], 1);
+      add(live[range.section][range.last + 1], -1);
+    }
+  }
+  for (std::vector<BytesByClass> &section : live) {
+    section.pop_back();
+    BytesByClass sum = states;
+    for (BytesByClass &bytes : section)
+      for (unsigned content = 0; content < kContentClasses; ++content)
+        bytes[content] = sum[content] += bytes[content];
+  }
+  return live;
+}
+
+static std::vector<LiveBuffer> findLiveBuffers(const PlanMemory &memory, plan::ArenaOp arena, const ArenaReport &report,
+                                               ArrayRef<SmallVector<LiveRange, 1>> ranges) {
+  std::vector<LiveBuffer> buffers;
+  for (auto [number, each] : llvm::enumerate(memory.getBuffers())) {
+    plan::BufferOp buffer = each;
+    bool alive = buffer.getState() || llvm::any_of(ranges[number], [&](const LiveRange &range) {
+      plan::SectionOp section = memory.getSections()[range.section];
+      return section.getSymName() == report.section && range.first <= report.command && report.command <= range.last;
+    });
+    if (alive && buffer.getArena() == arena.getSymName())
+      buffers.push_back({buffer.getSymName().str(), buffer.getLabel().str(), buffer.getContent(),
+                         static_cast<int64_t>(buffer.getSizeBytes()), static_cast<int64_t>(buffer.getOffset().value_or(0))});
+  }
+  llvm::sort(buffers, [](const LiveBuffer &a, const LiveBuffer &b) {
+    return std::tuple(-a.bytes, a.offset, a.name) < std::tuple(-b.bytes, b.offset, b.name);
+  });
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Traffic
+//===----------------------------------------------------------------------===//
+
+/// Of a bucket that each rank sends (N - 1) / N of, all ranks together send every element N - 1 times.
+static void addParameterTraffic(PlanReport &report) {
+  int64_t others = getWorldSize(report.module) - 1;
+  for (sharding::BucketOp bucket : report.module.getOps<sharding::BucketOp>()) {
+    int64_t gathers = 0, reductions = 0, elementBytes = bucket.getElement().getIntOrFloatBitWidth() / 8;
+    for (const CollectiveTraffic &traffic : report.traffic.collectives)
+      if (traffic.label == bucket.getSymName())
+        (traffic.kind == plan::CollectiveKind::all_gather ? gathers : reductions) += traffic.perStep;
+    int64_t elements = bucket.getElements();
+    for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
+      int64_t bytes = others * slot.getNumElements() * elementBytes;
+      report.parameterTraffic.push_back({slot.getName().str(), gathers * bytes, reductions * bytes});
+      elements -= slot.getNumElements();
+    }
+    report.paddingTraffic += (gathers + reductions) * others * elements * elementBytes;
+  }
+}
+
+PlanReport::PlanReport(ModuleOp module)
+    : module(module), forwardOnly(isForwardOnly(module)), traffic(computeCommunicationReport(module)) {
+  PlanMemory memory(module);
+  std::vector<SmallVector<LiveRange, 1>> ranges = memory.computeLiveRanges();
+  CommandCosts costs(module);
+  CommandTitles titles(module);
+  for (plan::SectionOp op : memory.getSections()) {
+    ReportSection &section = sections.emplace_back();
+    section.name = op.getSymName().str();
+    section.runsPerStep = section.name == "predict" ? 0 : section.name == "micro_next" ? getAccumulationSteps(module) - 1 : 1;
+    std::vector<PredictedCommand> times = predictTimeline(op, costs, getTargetRates());
+    for (auto [index, command] : llvm::enumerate(op.getBody().front())) {
+      auto dispatch = dyn_cast<plan::DispatchOp>(command);
+      section.commands.push_back({plan::stringifyQueueKind(getQueue(&command)).str(), costs.getKind(&command).str(),
+                                  dispatch ? dispatch.getKernel().str() : "", titles.get(&command), costs.get(&command),
+                                  times[index]});
+    }
+  }
+  for (auto [arena, found] : llvm::zip(module.getOps<plan::ArenaOp>(), computeArenaReports(module))) {
+    ArenaDetail detail{found, "", findLiveBuffers(memory, arena, found, ranges), computeLiveBytes(memory, arena, ranges)};
+    for (const ReportSection &section : sections)
+      if (section.name == found.section)
+        detail.peakTitle = section.commands[found.command].title;
+    arenas.push_back(std::move(detail));
+  }
+  addParameterTraffic(*this);
+}
+
+} // namespace zero
