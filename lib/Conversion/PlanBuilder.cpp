@@ -43,7 +43,10 @@ int64_t PlanBuilder::getBytes(Type type) const {
   return isa<sharding::ShardType>(type) ? bytes / worldSize : bytes;
 }
 
-sharding::BucketOp PlanBuilder::getBucket(Type type) const { return sharding::getBucket(module, type); }
+sharding::BucketOp PlanBuilder::getBucket(Type type) const {
+  FlatSymbolRefAttr symbol = sharding::getBucketSymbol(type);
+  return symbol ? symbols.lookup<sharding::BucketOp>(symbol.getAttr()) : sharding::BucketOp();
+}
 
 unsigned PlanBuilder::addStorage(Storage storage) {
   if (unsigned earlier = names[storage.name]++)

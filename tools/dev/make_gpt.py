@@ -1,7 +1,8 @@
 """Writes a GPT as ONNX: embedding, learned positions, pre-LN blocks, causal attention, GELU, a head.
 
 Attention, its mask and GELU are spelled out in plain operators, as exporters write them. Initial weights come from a fixed seed:
-N(0, 0.02), the residual projections divided by sqrt(2 x layers) (GPT-2), zeros and ones for biases and norms.
+N(0, 0.02), the residual projections divided by sqrt(2 x layers) (GPT-2), zeros and ones for biases and norms. With --shapes-only the
+file says how large the weights are and holds none: for plans of models that fit on no machine.
 """
 import argparse
 import math
@@ -14,7 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 class Graph:
     """Collects nodes and initializers; every method returns the name of its result."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, shapes_only=False):
+        self.shapes_only = shapes_only
         self.nodes, self.initializers = [], []
         self.random = np.random.default_rng(seed)
         self.constants = {}
@@ -25,12 +27,19 @@ class Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), results, name=f"node_{name}", **attributes))
         return results[0] if outputs == 1 else results
 
-    def weight(self, name, array):
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array, dtype=np.float32), name))
+    def weight(self, name, shape, value):
+        """`value` makes the array."""
+        if self.shapes_only:
+            self.initializers.append(onnx.TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape))
+        else:
+            self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(value(), dtype=np.float32), name))
         return name
 
     def normal(self, name, shape, std):
-        return self.weight(name, self.random.standard_normal(shape).astype(np.float32) * np.float32(std))
+        return self.weight(name, shape, lambda: self.random.standard_normal(shape).astype(np.float32) * np.float32(std))
+
+    def filled(self, name, size, value):
+        return self.weight(name, (size,), lambda: np.full(size, value))
 
     def constant(self, value, dtype):
         array = np.array(value, dtype=dtype)
@@ -43,11 +52,11 @@ class Graph:
 
     def linear(self, x, name, rows, columns, std, bias=True):
         y = self.op("MatMul", x, self.normal(f"{name}.weight", (rows, columns), std), name=f"{name}.matmul")
-        return self.op("Add", y, self.weight(f"{name}.bias", np.zeros(columns)), name=f"{name}.add") if bias else y
+        return self.op("Add", y, self.filled(f"{name}.bias", columns, 0), name=f"{name}.add") if bias else y
 
     def layer_norm(self, x, name, width):
-        return self.op("LayerNormalization", x, self.weight(f"{name}.weight", np.ones(width)),
-                       self.weight(f"{name}.bias", np.zeros(width)), name=f"{name}.norm", axis=-1, epsilon=1e-5)
+        return self.op("LayerNormalization", x, self.filled(f"{name}.weight", width, 1),
+                       self.filled(f"{name}.bias", width, 0), name=f"{name}.norm", axis=-1, epsilon=1e-5)
 
     def gelu(self, x, name):
         """The tanh approximation."""
@@ -80,7 +89,7 @@ class Graph:
 
 
 def make_gpt(a):
-    g = Graph(a.seed)
+    g = Graph(a.seed, a.shapes_only)
     residual_std = 0.02 / math.sqrt(2 * a.layers)
     token_table = g.normal("wte.weight", (a.vocabulary, a.width), 0.02)
     x = g.op("Gather", token_table, "x", axis=0, name="wte")
@@ -99,7 +108,8 @@ def make_gpt(a):
         g.nodes, "gpt", [helper.make_tensor_value_info("x", TensorProto.INT64, ["batch", a.sequence])],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", a.sequence, a.vocabulary])], g.initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9, producer_name="zero make_gpt")
-    onnx.checker.check_model(model)
+    if not a.shapes_only:  # which the checker takes for tensors that lost their data
+        onnx.checker.check_model(model)
     return model
 
 
@@ -111,6 +121,7 @@ def main():
     parser.add_argument("--sequence", type=int, default=128, help="positions of a sample")
     parser.add_argument("--vocabulary", type=int, default=256)
     parser.add_argument("--tied", action="store_true", help="the head is the embedding, transposed")
+    parser.add_argument("--shapes-only", action="store_true", help="no values of weights")
     parser.add_argument("--seed", type=int, default=1234)
     parser.add_argument("-o", "--output", required=True)
     a = parser.parse_args()
@@ -118,7 +129,7 @@ def main():
         parser.error(f"--width {a.width} is not divisible by --heads {a.heads}")
     model = make_gpt(a)
     onnx.save(model, a.output)
-    count = sum(int(np.prod(i.dims)) for i in model.graph.initializer)
+    count = sum(math.prod(i.dims) for i in model.graph.initializer)
     print(f"{a.output}: {count} parameters, {len(model.graph.node)} nodes")
 
 

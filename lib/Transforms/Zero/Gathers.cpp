@@ -1,6 +1,8 @@
 //===- Gathers.cpp - The gathers of a function and how long they live -----===//
 #include "Gathers.h"
 #include "ParameterChains.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -14,10 +16,12 @@ std::string Gather::describe() const {
 
 SmallVector<Gather> collectGathers(func::FuncOp function) {
   SmallVector<Gather> gathers;
+  SymbolTable buckets(function->getParentOfType<ModuleOp>());
   for (auto start : function.front().getOps<AllGatherStartOp>()) {
     Gather gather;
     gather.start = start;
-    gather.elements = getBucket(start, start.getShard().getType()).getElements();
+    gather.elements =
+        buckets.lookup<BucketOp>(getBucketSymbol(start.getShard().getType()).getAttr()).getElements();
     if (start.getFuture().hasOneUse())
       gather.wait = dyn_cast<WaitOp>(*start.getFuture().user_begin());
     if (gather.wait)
@@ -39,22 +43,26 @@ SmallVector<Gather> collectGathers(func::FuncOp function) {
 }
 
 int64_t getLargestNeed(ArrayRef<Gather> gathers, AllGatherStartOp *at) {
+  auto isCounted = [](const Gather &gather) { return !gather.returned && gather.firstUse; };
+  llvm::DenseMap<Operation *, size_t> places;
+  if (auto any = llvm::find_if(gathers, isCounted); any != gathers.end())
+    for (auto [place, op] : llvm::enumerate(*any->firstUse->getBlock()))
+      places[&op] = place;
+  std::vector<int64_t> alive(places.size() + 1); // elements that become alive before an op, then those that are
+  for (const Gather &gather : gathers)
+    if (isCounted(gather)) {
+      alive[places.lookup(gather.firstUse)] += gather.elements;
+      alive[places.lookup(gather.lastUse) + 1] -= gather.elements;
+    }
+  std::partial_sum(alive.begin(), alive.end(), alive.begin());
   int64_t largest = 0;
-  for (const Gather &gather : gathers) {
-    if (gather.returned || !gather.firstUse)
-      continue;
-    // A sum is largest where something becomes alive.
-    int64_t sum = 0;
-    for (const Gather &other : gathers)
-      if (!other.returned && other.firstUse && !gather.firstUse->isBeforeInBlock(other.firstUse) &&
-          !other.lastUse->isBeforeInBlock(gather.firstUse))
-        sum += other.elements;
-    if (sum > largest) {
+  // A sum is largest where something becomes alive.
+  for (const Gather &gather : gathers)
+    if (int64_t sum = isCounted(gather) ? alive[places.lookup(gather.firstUse)] : 0; sum > largest) {
       largest = sum;
       if (at)
         *at = gather.start;
     }
-  }
   return largest;
 }
 

@@ -115,21 +115,28 @@ private:
   void rewriteMicro(func::FuncOp micro) {
     placeGathers(micro, getGatherCasts(micro));
     // Last first: of two buckets that are complete at the same op the earlier one is reduced first.
-    SmallVector<UnrealizedConversionCastOp> reductions = getReductionCasts(micro);
-    for (UnrealizedConversionCastOp cast : llvm::reverse(reductions))
-      placeReduction(cast);
+    SmallVector<std::pair<UnrealizedConversionCastOp, Operation *>> reductions;
+    for (UnrealizedConversionCastOp cast : getReductionCasts(micro))
+      reductions.push_back({cast, findLastGradient(cast)});
+    for (auto [cast, last] : llvm::reverse(reductions))
+      placeReduction(cast, last);
     if (accumulationSteps > 1)
       accumulate(micro);
   }
 
-  /// Behind the last gradient of the bucket.
-  void placeReduction(UnrealizedConversionCastOp cast) {
-    auto pack = cast.getOperand(0).getDefiningOp<PackOp>();
+  /// The last op that computes a gradient of the bucket; null where they are arguments.
+  static Operation *findLastGradient(UnrealizedConversionCastOp cast) {
     Operation *last = nullptr;
-    for (Value gradient : pack.getGradients())
+    for (Value gradient : cast.getOperand(0).getDefiningOp<PackOp>().getGradients())
       if (Operation *producer = gradient.getDefiningOp();
           producer && (!last || last->isBeforeInBlock(producer)))
         last = producer;
+    return last;
+  }
+
+  /// Behind the last gradient of the bucket.
+  void placeReduction(UnrealizedConversionCastOp cast, Operation *last) {
+    auto pack = cast.getOperand(0).getDefiningOp<PackOp>();
     if (last)
       pack->moveAfter(last);
     OpBuilder builder(pack);
@@ -153,14 +160,19 @@ private:
   /// arguments.
   void accumulate(func::FuncOp micro) {
     ResultList results(micro);
+    ArgumentList arguments;
+    SmallVector<size_t> summed;
     for (auto [index, value] : llvm::enumerate(results.values)) {
       nn::RoleAttr role = getResultRole(micro, index);
       if (!role || (role.getKind() != nn::RoleKind::Gradient && role.getKind() != nn::RoleKind::LossSum &&
                     role.getKind() != nn::RoleKind::LabelCount))
         continue;
-      Value accumulator =
-          insertArgument(micro, micro.getNumArguments(), value.getType(),
-                         makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
+      arguments.add(value.getType(), makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
+      summed.push_back(index);
+    }
+    for (auto [index, accumulator] :
+         llvm::zip_equal(summed, arguments.insertInto(micro, micro.getNumArguments()))) {
+      Value &value = results.values[index];
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfterValue(value);
       value = AccumulateOp::create(builder, value.getLoc(), value.getType(), accumulator, value);

@@ -141,13 +141,17 @@ private:
     unsigned place = function.getNumArguments();
     for (auto &parameter : parameters)
       place = std::min(place, parameter.second.getArgNumber());
-    OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+    ArgumentList arguments;
     for (BucketStates &state : states.buckets) {
-      Location loc = state.bucket.getLoc();
       FailureOr<DictionaryAttr> attrs = getParameterAttrs(function, state.bucket);
       if (failed(attrs))
         return failure();
-      Value whole = insertArgument(function, place++, state.parameter, *attrs, loc);
+      arguments.add(state.parameter, *attrs, state.bucket.getLoc());
+    }
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+    for (auto [state, argument] : llvm::zip_equal(states.buckets, arguments.insertInto(function, place))) {
+      Location loc = state.bucket.getLoc();
+      Value whole = argument;
       Type full = FullType::get(&getContext(), FlatSymbolRefAttr::get(state.bucket.getSymNameAttr()));
       bool read = llvm::any_of(state.bucket.getSlots().getAsRange<SlotAttr>(),
                                [&](SlotAttr slot) { return !parameters.lookup(slot.getName()).use_empty(); });

@@ -12,6 +12,7 @@
 // Test: test/Transforms/Zero/sink-waits.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "BlockOrder.h"
 #include "ParameterChains.h"
 #include "StepFunctions.h"
 #include "zero/Transforms/Zero/Passes.h"
@@ -34,8 +35,9 @@ public:
     int64_t sunk = 0;
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
       auto waits = llvm::to_vector(function.front().getOps<WaitOp>());
+      BlockOrder order(function.front());
       for (WaitOp wait : llvm::reverse(waits))
-        sunk += sink(wait);
+        sunk += sink(wait, order);
     }
     if (report)
       emitRemark(getOperation().getLoc()) << "moved " << sunk << " waits down";
@@ -45,7 +47,7 @@ private:
   /// Ops that go where their operand goes: they cost nothing by themselves, or belong to the wait.
   static bool follows(Operation *op) { return isBucketView(op) || isa<AccumulateOp>(op); }
 
-  bool sink(WaitOp wait) {
+  bool sink(WaitOp wait, BlockOrder &order) {
     llvm::SetVector<Operation *> moving;
     moving.insert(wait);
     Operation *target = wait->getBlock()->getTerminator();
@@ -53,11 +55,11 @@ private:
       for (Operation *user : moving[i]->getUsers()) {
         if (follows(user))
           moving.insert(user);
-        else if (user->isBeforeInBlock(target))
+        else if (order.isBefore(user, target))
           target = user;
       }
     }
-    if (Operation *next = getNextReduction(wait); next && next->isBeforeInBlock(target))
+    if (Operation *next = getNextReduction(wait); next && order.isBefore(next, target))
       target = next;
     const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
     // Waits keep their order before one op.
@@ -76,10 +78,10 @@ private:
     // In program order, so that operands stay before their uses; a follower that stands behind the target may
     // stay there.
     SmallVector<Operation *> ordered(moving.begin(), moving.end());
-    llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    llvm::sort(ordered, [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
     for (Operation *op : ordered)
-      if (op->isBeforeInBlock(target))
-        op->moveBefore(target);
+      if (order.isBefore(op, target))
+        order.moveBefore(op, target);
     return true;
   }
 

@@ -73,16 +73,18 @@ void ResultList::assignTo(func::FuncOp function) const {
   function.setAllResultAttrs(attrs);
 }
 
-BlockArgument insertArgument(func::FuncOp function, unsigned index, Type type, DictionaryAttr attrs,
-                             Location loc) {
-  SmallVector<DictionaryAttr> all;
-  function.getAllArgAttrs(all);
-  all.insert(all.begin() + index, attrs);
-  BlockArgument argument = function.front().insertArgument(index, type, loc);
-  function.setType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(),
-                                     function.getResultTypes()));
-  function.setAllArgAttrs(all);
-  return argument;
+void ArgumentList::add(Type type, DictionaryAttr attributes, Location loc) {
+  types.push_back(type);
+  attrs.push_back(attributes);
+  locs.push_back(loc);
+}
+
+Block::BlockArgListType ArgumentList::insertInto(func::FuncOp function, unsigned index) const {
+  SmallVector<unsigned> indices(types.size(), index);
+  LogicalResult inserted = function.insertArguments(indices, types, attrs, locs);
+  assert(succeeded(inserted) && "a function of builtin type takes any arguments");
+  (void)inserted;
+  return function.getArguments().slice(index, types.size());
 }
 
 DictionaryAttr makeRole(MLIRContext *context, nn::RoleKind kind, StringRef name) {

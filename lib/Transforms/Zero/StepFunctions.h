@@ -36,9 +36,18 @@ struct ResultList {
   llvm::SmallVector<mlir::DictionaryAttr> attrs;
 };
 
-/// Adds an argument before argument `index`.
-mlir::BlockArgument insertArgument(mlir::func::FuncOp function, unsigned index, mlir::Type type,
-                                   mlir::DictionaryAttr attrs, mlir::Location loc);
+/// Arguments to be: added one by one, they would leave a function type and a list of attributes each in the context,
+/// all as long as the function has arguments.
+struct ArgumentList {
+  void add(mlir::Type type, mlir::DictionaryAttr attrs, mlir::Location loc);
+  /// Puts them, in order, before argument `index` and returns them.
+  mlir::Block::BlockArgListType insertInto(mlir::func::FuncOp function, unsigned index) const;
+
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::DictionaryAttr> attrs;
+  llvm::SmallVector<mlir::Location> locs;
+};
+
 /// `{nn.role = #nn.role<kind "name">}`.
 mlir::DictionaryAttr makeRole(mlir::MLIRContext *context, nn::RoleKind kind, llvm::StringRef name);
 

@@ -170,14 +170,19 @@ private:
       if (!role || !isBucketRole(role.getKind()) || llvm::is_contained(kinds, role.getKind()))
         continue;
       kinds.push_back(role.getKind());
+      ArgumentList list;
+      SmallVector<size_t> numbers;
       for (auto [number, bucket] : llvm::enumerate(states.buckets)) {
         if (!llvm::is_contained(updates[number].front().states, role.getKind()))
           continue;
         BucketOp op = bucket.bucket;
-        arguments[number][role.getKind()] =
-            insertArgument(update, index++, getStateType(bucket, role.getKind()),
-                           makeRole(update.getContext(), role.getKind(), op.getSymName()), op.getLoc());
+        list.add(getStateType(bucket, role.getKind()), makeRole(update.getContext(), role.getKind(), op.getSymName()),
+                 op.getLoc());
+        numbers.push_back(number);
       }
+      for (auto [number, argument] : llvm::zip_equal(numbers, list.insertInto(update, index)))
+        arguments[number][role.getKind()] = argument;
+      index += numbers.size();
     }
   }
 
