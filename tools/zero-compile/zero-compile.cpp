@@ -6,6 +6,7 @@
 #include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
 #include "zero/Import/ModelSkeleton.h"
+#include "zero/Pipelines/MemoryBudget.h"
 #include "zero/Pipelines/PipelineFlags.h"
 #include "zero/Target/PlanBinary.h"
 #include "dialects/NN/NNOps.h"
@@ -38,6 +39,10 @@ struct Flags {
   llvm::cl::list<std::string> reports{"report", llvm::cl::desc("Write what the plan takes, sends and computes, and when; may be given several times "
                                                                "(default none)"),
                                       llvm::cl::value_desc("FILE.json|FILE.html"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> memoryBudget{"memory-budget-bytes",
+                                      llvm::cl::desc("Fail where a rank takes more device memory, say what takes it, and try other stages, micro-batches and "
+                                                     "world sizes (default none)"),
+                                      llvm::cl::value_desc("N"), llvm::cl::cat(category)};
   zero::ImportFlags import{category};
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
@@ -111,12 +116,12 @@ int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsF
   return written.ok() ? 0 : fail(written.exitCode(), written.message());
 }
 
-/// The command line without what a recompilation for another number of ranks changes.
+/// The command line without what a recompilation for another number of ranks changes, or only reads.
 std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
   std::string command = "zero-compile";
   for (size_t i = 1; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], name = argument.ltrim('-').split('=').first;
-    if (argument.starts_with("-") && (name == "world-size" || name == "o")) {
+    if (argument.starts_with("-") && (name == "world-size" || name == "o" || name == "report")) {
       i += !argument.contains('=');
       continue;
     }
@@ -167,6 +172,11 @@ int main(int argc, char **argv) {
     return fail(kUsage, "--plan-only writes nothing, but -o " + flags.output + " is given");
   if (flags.planOnly && request->stopAfter != zero::Phase::Plan)
     return fail(kUsage, "--plan-only reports on the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
+  const bool hasBudget = flags.memoryBudget.getNumOccurrences();
+  if (hasBudget && flags.memoryBudget < 1)
+    return fail(kUsage, "--memory-budget-bytes is " + Twine(flags.memoryBudget) + " but must be at least 1");
+  if (hasBudget && request->stopAfter != zero::Phase::Plan)
+    return fail(kUsage, "--memory-budget-bytes is of the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
   for (const std::string &path : flags.reports) {
     if (!StringRef(path).ends_with(".json") && !StringRef(path).ends_with(".html"))
       return fail(kUsage, "--report=" + path + " ends neither in .json nor in .html, which say what is written");
@@ -198,6 +208,9 @@ int main(int argc, char **argv) {
   request->weightsFolder = weightsFolder;
   if (request->stopAfter != zero::Phase::Plan && flags.output.getNumOccurrences() && flags.output != "-")
     request->outputFolder = folderOf(flags.output);
+  OwningOpRef<ModuleOp> source; // to compile it otherwise
+  if (hasBudget && !(*module)->hasAttr(zero::kPhaseAttrName))
+    source = module->clone();
   PassManager passes(&context);
   passes.addPass(zero::createRunPhasesPass(*request));
   if (failed(passes.run(*module)))
@@ -205,6 +218,8 @@ int main(int argc, char **argv) {
   if (request->stopAfter != zero::Phase::Plan) {
     return writeFile(flags.output.getNumOccurrences() ? flags.output.getValue() : "-", [&](raw_ostream &os) { module->print(os); });
   }
+  if (hasBudget && failed(zero::checkMemoryBudget(*module, source ? *source : ModuleOp(), *request, flags.memoryBudget, llvm::errs())))
+    return kFailed;
   if (flags.planOnly) {
     zero::printReport(*module, llvm::outs());
     return writeReports(*module, flags);
