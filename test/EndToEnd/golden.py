@@ -183,6 +183,15 @@ class Driver:
         print(f"FAILED {text}", flush=True)
         self.failures.append(text)
 
+    def list_skipped(self):
+        """Says which variants of the models that were run were not, and why; one without a reason is a failure."""
+        for model, golden in self.goldens.items():
+            for variant in golden["variants"]:
+                if variant in suites.SKIPPED_VARIANTS:
+                    print(f"skipped {model} {variant}: {suites.SKIPPED_VARIANTS[variant]}")
+                elif variant not in suites.FACTORS["variant"]:
+                    self.fail(f"{model} {variant}: no suite runs it, and no reason says why")
+
     def check_same_bits(self, results):
         """`results`: (case, result) that have to agree bit by bit wherever `bits_key` is equal, and closely where only the
         time of the reduction differs."""
@@ -293,6 +302,7 @@ def main():
             driver.attempt(Case(a.model, a.variant, a.ranks, a.stage, a.prefetch, a.comm, a.bucket, a.reduce_at, a.micro_batch))
         else:
             suites.SUITES[a.suite](driver, a.full)
+            driver.list_skipped()
         for text in driver.failures:
             print(f"golden.py: {text}", file=sys.stderr)
         print(f"{driver.runs} runs, {len(driver.failures)} failures")
