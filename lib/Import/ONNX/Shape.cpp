@@ -230,27 +230,54 @@ LogicalResult buildExpand(NodeContext &node) {
   return node.set(node.broadcastTo(*x, std::move(*result), [&] { return *shape; }));
 }
 
+/// The repeats, which may be the batch; numbers where a reshape could not tell the sizes of two dimensions.
+FailureOr<Dims> tileRepeats(NodeContext &node, const Tensor &x) {
+  FailureOr<Tensor> list = node.input(1);
+  if (failed(list))
+    return failure();
+  if (list->contents && list->contents->size() == x.shape.size()) {
+    int64_t unknown = 0;
+    for (auto [dim, count] : llvm::zip_equal(x.shape, *list->contents))
+      unknown += !count.is(1) && !(dim.isStatic() && count.isStatic());
+    if (unknown <= 1)
+      return *list->contents;
+  }
+  FailureOr<SmallVector<int64_t>> numbers = node.integerInput(1, "repeats");
+  if (failed(numbers))
+    return failure();
+  return Dims(numbers->begin(), numbers->end());
+}
+
 /// Every dimension gets a partner in front of it that repeats it.
 LogicalResult buildTile(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
-  FailureOr<SmallVector<int64_t>> repeats = node.integerInput(1, "repeats");
-  if (failed(x) || failed(repeats))
+  if (failed(x))
+    return failure();
+  FailureOr<Dims> repeats = tileRepeats(node, *x);
+  if (failed(repeats))
     return failure();
   if (static_cast<int64_t>(repeats->size()) != x->rank() ||
-      llvm::any_of(*repeats, [](int64_t n) { return n < 0; }))
+      llvm::any_of(*repeats, [](const Dim &count) { return !count.isNonNegative(); }))
     return node.error() << "needs one repeat for each dimension of " << x->type();
   Dims apart, repeated, joined;
-  for (auto [dim, count] : llvm::zip_equal(x->shape, *repeats)) {
-    if (count != 1) {
+  SmallVector<Tensor> sizes;
+  for (auto [index, dim, count] : llvm::enumerate(x->shape, *repeats)) {
+    auto part = [&](const Tensor &all, const Dim &size) {
+      return size.isStatic() ? node.integers({size.value()})
+                             : node.slice(all, {static_cast<int64_t>(index)}, {1}, {Dim(1)});
+    };
+    if (!count.is(1)) {
       apart.push_back(Dim(1));
-      repeated.push_back(Dim(count));
+      repeated.push_back(count);
+      sizes.push_back(part(*node.input(1), count));
     }
     apart.push_back(dim);
     repeated.push_back(dim);
-    joined.push_back(Dim::multiply(dim, Dim(count)).value_or(node.freshDim()));
+    sizes.push_back(part(node.shapeOf(*x), dim));
+    joined.push_back(Dim::multiply(dim, count).value_or(node.freshDim()));
   }
-  Tensor wide = node.broadcastTo(node.reshape(*x, apart), repeated,
-                                 [&]() -> Tensor { llvm_unreachable("repeats are static"); });
+  Tensor wide =
+      node.broadcastTo(node.reshape(*x, apart, {*x}), repeated, [&] { return node.concat(sizes, 0); });
   return node.set(node.reshape(wide, std::move(joined), {*x}));
 }
 

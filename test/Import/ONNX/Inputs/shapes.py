@@ -53,6 +53,12 @@ AGREE = {
     "range": model(S + "h = Gather(s, one) r = Range(zero, h, one) f = Cast <to = 1> (r) y = Add(x, f)" + LOSS),
     "range_batch": model(S + "h = Gather(s, zero) r = Range(zero, h, one) f = Cast <to = 1> (r) a1 = Constant <value_ints = [1]> () "
                              "u = Unsqueeze(f, a1) y = Add(x, u)" + LOSS),
+    # A table repeated for each sample, also beside other repeats.
+    "tile_batch": model(S + "b = Gather(s, zero) u = Unsqueeze(b, ax) k = Constant <value_ints = [1]> () t = Concat <axis = 0> (u, k) e = Tile(w2, t) "
+                            "y = Add(x, e)" + LOSS, weights="<float[4] w = {0.5, -1.0, 2.0, 0.25}, float[1, 4] w2 = {1, 2, 3, 4}>"),
+    "tile_batch_more": model(S + "b = Gather(s, zero) u = Unsqueeze(b, ax) k = Constant <value_ints = [2, 1]> () t = Concat <axis = 0> (u, k) e = Tile(w2, t) "
+                                 "a1 = Constant <value_ints = [1]> () q = ReduceSum <keepdims = 0> (e, a1) y = Add(x, q)" + LOSS,
+                             weights="<float[4] w = {0.5, -1.0, 2.0, 0.25}, float[1, 2, 4] w2 = {1, 2, 3, 4, 5, 6, 7, 8}>"),
     "float_detour": model(S + "h = Gather(s, one) f = Cast <to = 1> (h) half = Constant <value_float = 0.5> () g = Mul(f, half) e = Floor(g) "
                               "i = Cast <to = 7> (e) u = Unsqueeze(i, ax) two = Constant <value_ints = [2]> () m1 = Constant <value_ints = [-1]> () "
                               "to = Concat <axis = 0> (m1, u, two) t = Reshape(x, to) "
@@ -82,6 +88,8 @@ REFUSE = {
     "max_roi_pool": (model("y = MaxRoiPool (x, x)" + LOSS), "operator 'MaxRoiPool' (opset 20) is not supported (its windows are data)"),
     "reshape_data": (model("s = ReduceSum <keepdims = 0> (x) i = Cast <to = 7> (s) ax = Constant <value_ints = [0]> () u = Unsqueeze(i, ax) "
                            "y = Reshape(x, u)" + LOSS), "node 'reshape_4' (Reshape, opset 20): the shape (input 1) depends on data: on 'x'"),
+    "tile_batch_twice": (model(S + "b = Gather(s, zero) u = Unsqueeze(b, ax) t = Concat <axis = 0> (u, u) y = Tile(x, t)" + LOSS),
+                         "node 'tile_7' (Tile, opset 20): repeats (input 1) must be constant, but depends on the batch"),
     "range_data": (model("s = ReduceSum <keepdims = 0> (x) i = Cast <to = 7> (s) zero = Constant <value_int = 0> () one = Constant <value_int = 1> () "
                          "r = Range(zero, i, one) f = Cast <to = 1> (r) y = Mul(f, s)" + LOSS), "node 'range_4' (Range, opset 20): the limit (input 1) depends on data: on 'x'"),
 }
