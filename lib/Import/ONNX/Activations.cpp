@@ -192,6 +192,13 @@ FailureOr<std::optional<Tensor>> clipBound(NodeContext &node, const Tensor &x, u
   return std::optional(node.broadcastTo(*bound, x.shape, [&] { return node.shapeOf(x); }));
 }
 
+/// Whether a bound of Clip is the number.
+bool boundIs(NodeContext &node, unsigned index, StringRef name, double number) {
+  if (node.opset < 11)
+    return node.attribute(name) && node.floatAttribute(name, 0) == number;
+  return node.has(index) && node.scalarConstant(*node.input(index)) == number;
+}
+
 LogicalResult buildClip(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
@@ -199,13 +206,15 @@ LogicalResult buildClip(NodeContext &node) {
   FailureOr<std::optional<Tensor>> low = clipBound(node, *x, 1, "min"), high = clipBound(node, *x, 2, "max");
   if (failed(low) || failed(high))
     return failure();
-  // Unlike max and min, a bound that is met passes the gradient.
+  // Unlike max and min, a bound that is met passes the gradient; not so where this is a ReLU6, which meets its
+  // bounds often: behind a convolution of nothing but zeros.
+  bool isRelu6 = boundIs(node, 1, "min", 0) && boundIs(node, 2, "max", 6);
   Formula f(node);
   Tensor result = *x;
   if (*low)
-    result = f.select(f.compare(P::lt, result, **low), **low, result);
+    result = f.select(f.compare(isRelu6 ? P::le : P::lt, result, **low), **low, result);
   if (*high)
-    result = f.select(f.compare(P::gt, result, **high), **high, result);
+    result = f.select(f.compare(isRelu6 ? P::ge : P::gt, result, **high), **high, result);
   return node.set(std::move(result));
 }
 

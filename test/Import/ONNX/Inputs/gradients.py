@@ -61,6 +61,8 @@ CASES = {
     "Where": (lambda g, x: g.op("Where", g.op("Less", g.const(EVEN), g.const(np.float64(0))), x, g.op("Mul", x, x)), EVEN),
     "Dropout": (unary("Dropout"), EVEN), "Cast": (lambda g, x: g.op("Cast", g.op("Cast", x, to=TensorProto.DOUBLE), to=TensorProto.DOUBLE), EVEN),
 }
+# At a bound Clip passes the gradient, and ReLU6 does not, as PyTorch's clamp and ReLU6.
+AT_BOUNDS = {"Clip": (clip(-1, 2), [-1, 2], [1, 1]), "ReLU6": (clip(0, 6), [0, 1, 6], [0, 1, 0]), "Clip from 0": (clip(0, 1), [0, 1], [1, 1])}
 # Where the function has a corner: any finite number.
 CORNERS = {
     "Abs": (unary("Abs"), [0]), "Relu": (unary("Relu"), [0]), "LeakyRelu": (unary("LeakyRelu"), [0]), "Clip": (clip(-1, 2), [-1, 2]),
@@ -121,13 +123,14 @@ def main():
     os.makedirs(folder, exist_ok=True)
     path = lambda name: os.path.join(folder, name)
     g, weights, sums, wanted = Graph(), [], [], []
-    for kind, cases in (("", CASES), ("corner ", CORNERS)):
-        for name, (build, points) in cases.items():
+    for kind, cases in (("", CASES), ("corner ", CORNERS), ("bound ", AT_BOUNDS)):
+        for name, (build, points, *known) in cases.items():
             points = np.asarray(points, np.float64)
             weights.append(numpy_helper.from_array(points, kind + name))
             factors = 1 + np.arange(len(points)) / 7
             sums.append(g.op("ReduceSum", g.op("Mul", build(g, kind + name), g.const(factors)), keepdims=0))
-            wanted.append((kind + name, None if kind else slopes(name, build, points) * factors))
+            slope = known[0] if known else None if kind else slopes(name, build, points)
+            wanted.append((kind + name, None if slope is None else slope * factors))
     total = g.op("Mul", g.op("Sum", *sums), g.op("ReduceMean", "x", keepdims=0))
     inputs = [helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["batch"])]
     graph = helper.make_graph(g.nodes, "gradients", inputs, [helper.make_tensor_value_info(total, TensorProto.DOUBLE, [])], weights)
