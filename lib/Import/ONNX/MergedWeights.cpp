@@ -7,8 +7,9 @@
 // by a module that runs several times is read in the scope of that one module. Where nodes have no scope, two
 // layers that share the one and have different other weights tell.
 //
-// It may also compute with weights: a transposed copy of a parameter is trained apart from it, and what the
-// exporter did not mark, where it marks all that it knows, was computed and is not trained.
+// It may also compute with weights: a transposed copy of a parameter is trained apart from it; what the exporter did
+// not mark, where it marks all that it knows, was computed, and is trained where it stands for parameters that are gone.
+// The TorchScript-based exporter marks nothing; it names what it computed after the operator that reads it.
 //
 //===----------------------------------------------------------------------===//
 #include "Graph.h"
@@ -77,6 +78,7 @@ public:
   void warn() {
     findMerged();
     findTransposed();
+    findReplacing();
     findComputed();
     if (findings.empty())
       return;
@@ -101,7 +103,7 @@ private:
     if (findings.empty())
       cause = ("; the exporter's optimizer " + why +
                ": export without optimization (torch.onnx.export(..., optimize=False); of the TorchScript-based "
-               "exporter, training=TrainingMode.TRAINING)")
+               "exporter, training=TrainingMode.TRAINING, do_constant_folding=False)")
                   .str();
     findings.push_back({weight, text.str()});
   }
@@ -210,6 +212,51 @@ private:
     }
   }
 
+  /// Trained initializers that the exporter computed: their new names, and what they were made of.
+  void findReplacing() {
+    std::string folded;
+    int64_t more = 0;
+    Stored *first = nullptr;
+    for (Stored *weight : parameters) {
+      if (computed.contains(weight->name) || llvm::is_contained(llvm::map_range(findings, [](const Finding &finding) {
+                                                                  return finding.weight;
+                                                                }), weight))
+        continue;
+      if (rules.hasMarks()) {
+        if (std::string replaced = rules.parametersReplacedBy(weight->name);
+            !rules.isMarked(weight->name) && !replaced.empty())
+          found(weight,
+                "initializer '" + weight->name + "' was computed from " + replaced + " and is trained as it stands" +
+                    usesText(weight),
+                "computes with weights, so training changes the results of these computations");
+        continue;
+      }
+      if (!isFolded(weight))
+        continue;
+      constexpr int64_t kListed = 8;
+      first = first ? first : weight;
+      if (more++ < kListed)
+        folded += (folded.empty() ? "'" : ", '") + weight->name + "'";
+      if (more == kListed + 1)
+        folded += " ...";
+    }
+    if (first)
+      found(first,
+            Twine(more) + (more == 1 ? " initializer was" : " initializers were") +
+                " computed by the exporter (a batch normalization merged into a convolution, say) and " +
+                (more == 1 ? "is trained as it stands: " : "are trained as they stand: ") + folded,
+            "computes with weights, so training changes the results of these computations");
+  }
+
+  /// "onnx::Conv_123": the TorchScript-based exporter's name of a computed tensor. The transposed weight of a linear layer
+  /// and the reordered gates of a recurrent one are no more than that.
+  bool isFolded(Stored *weight) const {
+    StringRef op = StringRef(weight->name).rsplit('_').first;
+    if (!op.consume_front("onnx::"))
+      return false;
+    return !(op == "MatMul" && weight->type.getRank() == 2) && op != "LSTM" && op != "GRU" && op != "RNN";
+  }
+
   /// Initializers without the exporter's mark, where it marks parameters, buffers and constants.
   void findComputed() {
     if (!rules.hasMarks())
@@ -218,8 +265,9 @@ private:
       if (weight->argument && !weight->argument.use_empty() && isa<FloatType>(weight->type.getElementType()) &&
           weight->type.getNumElements() > 1 && !rules.isMarked(weight->name) && !computed.contains(weight->name))
         found(weight,
-              "initializer '" + weight->name + "' has no mark of the exporter: it was computed, perhaps from weights, "
-                  "which are not trained then" + usesText(weight),
+              "initializer '" + weight->name + "' of " + Twine(weight->type.getNumElements()) +
+                  " elements has no mark of the exporter: it was computed, perhaps from weights, which are not trained "
+                  "then unless --train=REGEX names it" + usesText(weight),
               "computes with weights, so training leaves out those that went into it");
   }
 

@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_IMPORT_ONNX_PARAMETERRULES_H
 #define ZERO_LIB_IMPORT_ONNX_PARAMETERRULES_H
 
+#include "ExportSignature.h"
 #include "Model.h"
 #include "zero/Import/ONNX.h"
 
@@ -37,6 +38,10 @@ public:
   /// Whether the exporter says which weights are parameters, and whether it says something of this one.
   bool hasMarks() const { return anyMark; }
   bool isMarked(llvm::StringRef name) const { return kinds.count(name) != 0; }
+  /// The parameters that the exporter computed an unmarked initializer from, in quotes; empty if none are known.
+  std::string parametersReplacedBy(llvm::StringRef name) const {
+    return signature.replacedBy(name, consumersOf(name));
+  }
 
   /// The nodes that read a value.
   llvm::ArrayRef<const onnx::NodeProto *> consumersOf(llvm::StringRef name) const;
@@ -54,6 +59,7 @@ private:
   std::string train, freeze, trainConstants;
   llvm::StringMap<std::string> kinds; // the exporter's mark by initializer
   bool anyMark = false;
+  ExportSignature signature;
   llvm::StringMap<llvm::SmallVector<const onnx::NodeProto *, 1>> consumers;
   llvm::StringSet<> varying;
 };

@@ -47,7 +47,7 @@ bool zero::onnx_import::matchesWhole(const std::string &pattern, StringRef name)
 
 ParameterRules::ParameterRules(const Model &model, const ImportOptions &options)
     : model(model), train(options.trainRegex), freeze(options.freezeRegex),
-      trainConstants(options.trainConstantsRegex) {
+      trainConstants(options.trainConstantsRegex), signature(model.graph()) {
   auto note = [&](StringRef name, const auto &properties) {
     for (const onnx::StringStringEntryProto &property : properties)
       if (property.key() == kKindKey)
@@ -123,7 +123,8 @@ std::string ParameterRules::whyNotTrained(const onnx::TensorProto &tensor) const
     auto kind = kinds.find(name);
     // An exporter reorders the gates of recurrent weights while it writes: what it computed so stands for the
     // parameters, element by element.
-    if (kind == kinds.end() && isRecurrentWeight(name))
+    if (kind == kinds.end() &&
+        (isRecurrentWeight(name) || (tensor.dims_size() > 0 && !parametersReplacedBy(name).empty())))
       return "";
     if (kind == kinds.end())
       return "the exporter marks parameters and did not mark it";

@@ -180,6 +180,42 @@ def computed():
     return _mark(result, ["head"])
 
 
+def replaced():
+    """What the optimizer computed from parameters that are gone: a transposed weight, and a batch normalization merged into a
+    convolution. A filter bank at the place of a weight is none: its call takes no parameter."""
+    def call(made, function, operands):
+        entry = made.metadata_props.add()
+        entry.key = "pkg.torch.onnx.fx_node"
+        entry.value = "%%y : [num_users=1] = call_function[target=torch.ops.aten.%s.default](args = (%s), kwargs = {})" % (function, operands)
+        return made
+
+    result = model([call(node("MatMul", ["x", "bank"], ["f"], name="filter"), "matmul", "%x, %bank"),
+                    call(node("MatMul", ["f", "val_2"], ["a0"], name="fc"), "linear", "%f, %p_fc_weight, %p_fc_bias"),
+                    call(node("Add", ["a0", "fc.bias"], ["a"], name="fc_bias"), "linear", "%f, %p_fc_weight, %p_fc_bias"),
+                    node("Unsqueeze", ["a", "last"], ["image"], name="image"),
+                    call(node("Conv", ["image", "c.weight", "c.weight_bias"], ["c"], name="conv"), "_native_batch_norm_legit_no_training",
+                         "%conv1d, %p_n_weight, %p_n_bias, %b_n_mean, %b_n_var, 0.1, 1e-05"),
+                    node("Squeeze", ["c", "last"], ["h"], name="flat"),
+                    call(node("MatMul", ["h", "head"], ["z"], name="head"), "mm", "%h, %p_head")],
+                   [tensor(random(4, 4), "bank"), tensor(random(4, 4, seed=1), "val_2"), tensor(random(4), "fc.bias"),
+                    tensor(random(5, 4, 1), "c.weight"), tensor(random(5), "c.weight_bias"), tensor(random(5, 3), "head"),
+                    tensor(np.array([2]), "last")])
+    entry = result.graph.metadata_props.add()
+    entry.key = "pkg.torch.export.ExportedProgram.graph_signature"
+    entry.value = "\n# inputs\n" + "".join("p_%s: PARAMETER target='%s'\n" % (name.replace(".", "_"), name) for name in (
+        "fc.weight", "fc.bias", "c.weight", "n.weight", "n.bias", "head")) + "b_n_mean: BUFFER target='n.mean' persistent=True\nx: USER_INPUT\n"
+    return _mark(result, ["fc.bias", "head"])
+
+
+def folded_by_script():
+    """As the TorchScript-based exporter names what it computed: a transposed weight, which is no more than that, and others."""
+    return model([node("MatMul", ["x", "onnx::MatMul_20"], ["a"], name="/fc/MatMul"), node("Unsqueeze", ["a", "last"], ["image"], name="image"),
+                  node("Conv", ["image", "onnx::Conv_21", "onnx::Conv_22"], ["c"], name="/conv/Conv"), node("Squeeze", ["c", "last"], ["h"], name="flat"),
+                  node("MatMul", ["h", "head"], ["z"], name="/head/MatMul")],
+                 [tensor(random(4, 4), "onnx::MatMul_20"), tensor(random(5, 4, 1), "onnx::Conv_21"), tensor(random(5), "onnx::Conv_22"),
+                  tensor(random(5, 3), "head"), tensor(np.array([2]), "last")])
+
+
 def shapes_only():
     """No values: one weight is a shape alone, one names a file that is not there."""
     result = initializers()
