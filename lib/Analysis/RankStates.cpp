@@ -103,7 +103,7 @@ void RankStates::enter(Operation *op) {
       })
       .Case<ReduceScatterStartOp, AllReduceStartOp>([&](auto) {
         Value sum = op->getResult(0);
-        setResults(op, {isa<AllReduceStartOp>(op) ? RankRelation::Replicated : RankRelation::Sharded, true, sum, sum});
+        setResults(op, {isa<AllReduceStartOp>(op) ? RankRelation::Replicated : RankRelation::Sharded, true, false, sum, sum});
       })
       .Case<WaitOp, ViewOp, AliasOp>([&](auto) { setResults(op, get(op->getOperand(0))); })
       .Case([&](ShardOfOp range) {
@@ -115,7 +115,7 @@ void RankStates::enter(Operation *op) {
       .Case([&](PackOp pack) {
         for (auto [gradient, slot] : llvm::zip(pack.getGradients(), getBucket(pack, pack.getType()).getSlots()))
           requireContribution(op, gradient, ("the gradient of '" + cast<SlotAttr>(slot).getName() + "'").str());
-        setResults(op, {RankRelation::Partial, false, pack.getResult(), {}});
+        setResults(op, {RankRelation::Partial, false, false, pack.getResult(), {}});
       })
       .Case([&](AccumulateOp add) {
         const RankState &before = get(add.getAccumulator()), &value = get(add.getValue());
@@ -131,7 +131,7 @@ void RankStates::enter(Operation *op) {
           requireReduced(op, gradient, "counts");
         const bool shards = isa<ShardType>(squares.getGradients().front().getType());
         Value sum = squares.getResult();
-        setResults(op, {shards ? RankRelation::Partial : RankRelation::Replicated, !shards, sum, shards ? Value() : sum});
+        setResults(op, {shards ? RankRelation::Partial : RankRelation::Replicated, !shards, false, sum, shards ? Value() : sum});
       })
       .Case([&](ControlSumOp sum) {
         const RankState &part = get(sum.getOperand());
@@ -141,7 +141,7 @@ void RankStates::enter(Operation *op) {
                         " times; zero-insert-collectives sums parts, once",
                 part.reduced ? part.reducedFrom : part.relationFrom,
                 part.reduced ? "it is a sum over the ranks since here" : "it is the same on all ranks since here");
-        setResults(op, {RankRelation::Replicated, true, sum.getResult(), sum.getResult()});
+        setResults(op, {RankRelation::Replicated, true, false, sum.getResult(), sum.getResult()});
       })
       .Case([&](UpdateOp update) {
         requireReduced(op, update.getStates()[1], "applies");
@@ -156,7 +156,7 @@ void RankStates::enter(Operation *op) {
         }
         for (Value result : update.getResults())
           states[result] = {isa<ShardType>(result.getType()) ? RankRelation::Sharded : RankRelation::Replicated, false,
-                            result, {}};
+                            true, result, {}};
       })
       .Case([&](func::ReturnOp end) { checkResults(end); })
       .Default([&](Operation *) { enterCompute(op); });
@@ -172,7 +172,7 @@ void RankStates::enterCompute(Operation *op) {
       fault(op, "takes this rank's part of a sum over the ranks, of which it gives no part of a sum; zero-insert-collectives "
                 "sums it first",
             state.relationFrom, "the part comes from here");
-      state = {RankRelation::Replicated, true, state.relationFrom, state.relationFrom}; // as if it were summed: said once
+      state = {RankRelation::Replicated, true, false, state.relationFrom, state.relationFrom}; // as if it were summed: said once
     }
   } else if (!state.relationFrom && op->getNumResults()) {
     state.relationFrom = op->getResult(0);
@@ -236,6 +236,15 @@ void RankStates::checkResults(Operation *end) {
       if (!isa<PartialType>(value.getType()) && !state.reduced)
         fault(end, "gives a value as the " + name + " that is no sum over the ranks; zero-insert-collectives reduces gradients",
               state.relationFrom, "it comes from here");
+      break;
+    case RoleKind::Parameter:
+    case RoleKind::ExpAvg:
+    case RoleKind::ExpAvgSq:
+    case RoleKind::Momentum:
+      if (!state.updated && !isa<RankedTensorType>(value.getType()))
+        fault(end, "gives the " + name + " of the next step, but no zero.update of this one gave it; zero-partition-state returns what "
+                   "an update gives",
+              value, "it comes from here");
       break;
     default:
       break;

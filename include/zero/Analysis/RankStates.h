@@ -23,6 +23,8 @@ struct RankState {
   RankRelation relation = RankRelation::Replicated;
   /// It holds a sum over the ranks: summed again it would count each rank's part N times.
   bool reduced = false;
+  /// A zero.update gave it: a state of the next step.
+  bool updated = false;
   /// Where `relation` and `reduced` came to be.
   mlir::Value relationFrom, reducedFrom;
 };

@@ -13,6 +13,11 @@ static const char *rankVariable() {
 
 bool zero::env::startedByMpirun() { return rankVariable() != nullptr; }
 
+uint64_t zero::env::testDelaySeed() {
+  const char *value = std::getenv("ZERO_TEST_DELAY_SEED");
+  return value ? std::strtoull(value, nullptr, 10) : 0;
+}
+
 unsigned zero::env::launchedRank() {
   const char *value = rankVariable();
   return value ? static_cast<unsigned>(std::strtoul(value, nullptr, 10)) : 0;

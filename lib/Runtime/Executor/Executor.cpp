@@ -1,6 +1,7 @@
 //===- Executor.cpp - Runs the sections of a plan -------------------------===//
 #include "zero/Runtime/Executor/Executor.h"
 #include "lib/Runtime/Executor/Commands.h"
+#include "lib/Runtime/Executor/DelayedWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
 #include <cmath>
 #include <cstring>
@@ -10,7 +11,7 @@ namespace {
 
 /// A command with the events around it.
 struct Step {
-  std::unique_ptr<CommandWork> work;
+  std::unique_ptr<Work> work;
   Queue *queue;
   std::vector<Event *> waits;
   Event *record = nullptr;
@@ -89,6 +90,9 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     if (!work.ok())
       return work.status().annotate(section.name);
     step.work = std::move(*work);
+    if (options.delaySeed) // each command of each rank has a sequence of its own
+      step.work = std::make_unique<DelayedWork>(
+          std::move(step.work), options.delaySeed * 1000003 + bootstrap.rank() * 10007 + sections.size() * 101 + section.steps.size());
     step.queue = queues[static_cast<size_t>(command->queue())].get();
     for (uint32_t event : records(command->waits()))
       step.waits.push_back(section.events[event].get());
@@ -108,7 +112,8 @@ Status Executor::Impl::build() {
     longest = std::max(longest, entries);
   }
   for (size_t queue = 0; queue < kQueueCount; ++queue) {
-    bool isCompute = queue == static_cast<size_t>(schema::QueueKind::compute);
+    // Delayed, it may lag behind what is submitted, too.
+    bool isCompute = queue == static_cast<size_t>(schema::QueueKind::compute) && !options.delaySeed;
     queues[queue] = device->createQueue(
         {schema::EnumNameQueueKind(static_cast<schema::QueueKind>(queue)), longest, /*onCallingThread=*/isCompute},
         bootstrap.failure());

@@ -5,6 +5,7 @@
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/Trace.h"
 #include "zero/Container/PlanView.h"
+#include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Base/OutputFile.h"
 #include <chrono>
 #include <charconv>
@@ -180,6 +181,7 @@ Status Training::run(Bootstrap &bootstrap) {
   Trace trace;
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
+  executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
 

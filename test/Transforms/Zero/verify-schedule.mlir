@@ -573,3 +573,20 @@ func.func @micro() {
 func.func @update(%g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
   return
 }
+
+// -----
+
+// New parameters that nobody gathered: those of the last step are returned.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+// expected-note @below {{it comes from here}}
+func.func @update(%p: !zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}) {
+  %s = zero.shard_of %p : !zero.full<@b0> -> !zero.shard<@b0>
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  // expected-error @below {{gives the parameter 'b0' of the next step, but no zero.update of this one gave it; zero-partition-state returns what an update gives}}
+  return %p : !zero.full<@b0>
+}

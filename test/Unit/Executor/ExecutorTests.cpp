@@ -46,7 +46,7 @@ struct Outcome {
 class TinyRun : public testing::Test {
 protected:
   Outcome run(uint32_t programRanks, unsigned ranks, unsigned threads = 1, unsigned steps = 3,
-              const std::function<void(schema::PlanT &)> &damage = {}) {
+              const std::function<void(schema::PlanT &)> &damage = {}, uint64_t delaySeed = 0) {
     std::string path = folder.file("tiny.bin");
     EXPECT_TRUE(test::writeTinyProgram(path, programRanks, ZERO_TINY_KERNELS, damage).ok());
     Outcome outcome;
@@ -57,6 +57,7 @@ protected:
       ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
       ExecutorOptions executorOptions;
       executorOptions.threads = threads;
+      executorOptions.delaySeed = delaySeed;
       ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
       Status status = steady(*executor, bootstrap, steps, outcome);
       if (!status.ok())
@@ -136,6 +137,27 @@ TEST_F(TinyRun, ThreadsAndRepetitionChangeNoBit) {
       EXPECT_EQ(again.steps[i].results.loss, first.steps[i].results.loss);
       EXPECT_EQ(again.steps[i].results.gradNorm, first.steps[i].results.gradNorm);
     }
+  }
+}
+
+/// Whatever starts late, events and the ends of sections keep the order. Without the event that the reduction waits for, or the dot
+/// product, the same delays change the numbers: they would bring a race to light.
+TEST_F(TinyRun, DelaysChangeNoBitWhereEventsOrder) {
+  auto numbers = [&](uint64_t seed, const std::function<void(schema::PlanT &)> &damage) {
+    Outcome outcome = run(3, 3, 1, 10, damage, seed);
+    EXPECT_EQ(outcome.exitCode, 0);
+    for (const StepRecord &step : outcome.steps)
+      outcome.weights.push_back(step.results.loss);
+    return outcome.weights;
+  };
+  const std::vector<float> right = numbers(0, {});
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    EXPECT_EQ(numbers(seed, {}), right) << "seed " << seed;
+  for (size_t command : {2, 3}) {
+    unsigned differ = 0;
+    for (uint64_t seed = 1; seed <= 5; ++seed)
+      differ += numbers(seed, [&](schema::PlanT &plan) { plan.sections[0]->commands[command]->waits = {}; }) != right;
+    EXPECT_GT(differ, 0u) << "command " << command;
   }
 }
 

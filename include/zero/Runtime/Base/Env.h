@@ -2,12 +2,17 @@
 #ifndef ZERO_RUNTIME_BASE_ENV_H
 #define ZERO_RUNTIME_BASE_ENV_H
 
+#include <cstdint>
+
 namespace zero::env {
 
 /// Whether mpirun (or another launcher of MPI programs) started this process.
 bool startedByMpirun();
 /// The rank that the launcher gave this process; 0 where none did.
 unsigned launchedRank();
+/// ZERO_TEST_DELAY_SEED: where set and not 0, every command of every rank starts late by times that the number decides. Default 0:
+/// no delays. For tests of the order that a plan's events give.
+uint64_t testDelaySeed();
 
 } // namespace zero::env
 

@@ -18,6 +18,7 @@ class Trace;
 struct ExecutorOptions {
   unsigned threads = 1;
   Trace *trace = nullptr; ///< receives what every command did, where set
+  uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
 };
 
 /// Bytes that this rank has sent, by kind of collective.

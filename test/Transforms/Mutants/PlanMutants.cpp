@@ -1,0 +1,181 @@
+//===- PlanMutants.cpp - Plans without an event, a wait, a collective -----===//
+#include "Mutants.h"
+#include "OrderOracle.h"
+
+using namespace mlir;
+
+namespace zero::test {
+namespace {
+
+constexpr StringLiteral kWaits = "waits", kRecord = "record", kAwaited = "awaited_at", kSequence = "sequence", kQueue = "queue";
+
+ArrayRef<int64_t> getWaits(Operation *op) { return op->getAttrOfType<DenseI64ArrayAttr>(kWaits).asArrayRef(); }
+void setWaits(Operation *op, ArrayRef<int64_t> waits) { op->setAttr(kWaits, DenseI64ArrayAttr::get(op->getContext(), waits)); }
+Attribute getQueue(Operation *op) { return op->getAttr(kQueue); }
+plan::SectionOp getSection(Operation *op) { return cast<plan::SectionOp>(op->getParentOp()); }
+
+SmallVector<Operation *> getCommands(plan::SectionOp section) {
+  return llvm::map_to_vector(section.getBody().front(), [](Operation &op) { return &op; });
+}
+
+/// Puts the attributes of a section's commands, and the commands themselves, back as they were.
+class Undo {
+public:
+  explicit Undo(plan::SectionOp section) : section(section), commands(getCommands(section)) {
+    for (Operation *op : commands)
+      attributes.push_back(op->getAttrDictionary());
+  }
+  ~Undo() {
+    Block &block = section.getBody().front();
+    for (auto [op, attrs] : llvm::zip_equal(commands, attributes)) {
+      op->remove();
+      block.push_back(op);
+      op->setAttrs(attrs);
+    }
+  }
+
+private:
+  plan::SectionOp section;
+  SmallVector<Operation *> commands;
+  SmallVector<DictionaryAttr> attributes;
+};
+
+void dropWaits(plan::SectionOp section, int64_t event) {
+  for (Operation *op : getCommands(section))
+    setWaits(op, llvm::filter_to_vector(getWaits(op), [&](int64_t wait) { return wait != event; }));
+}
+
+/// Takes a command out of its section and lets the others be as if it had never been: events, numbers, waiting points.
+class Remove {
+public:
+  explicit Remove(Operation *op) : section(getSection(op)) {
+    SmallVector<Operation *> commands = getCommands(section);
+    const int64_t place = llvm::find(commands, op) - commands.begin();
+    if (auto event = op->getAttrOfType<IntegerAttr>(kRecord))
+      dropWaits(section, event.getInt());
+    auto sequence = op->getAttrOfType<IntegerAttr>(kSequence);
+    Builder builder(op->getContext());
+    for (Operation *other : commands) {
+      auto number = other->getAttrOfType<IntegerAttr>(kSequence);
+      if (number && getQueue(other) == getQueue(op) && number.getInt() > sequence.getInt())
+        other->setAttr(kSequence, builder.getI64IntegerAttr(number.getInt() - 1));
+      if (auto awaited = other->getAttrOfType<IntegerAttr>(kAwaited); awaited && awaited.getInt() > place)
+        other->setAttr(kAwaited, builder.getI64IntegerAttr(std::max(awaited.getInt() - 1, int64_t(1))));
+    }
+    // Whom it waited for, nobody may wait for any more.
+    SmallVector<int64_t> waits(getWaits(op));
+    removed = op;
+    removed->remove();
+    for (Operation *recorder : getCommands(section)) {
+      auto event = recorder->getAttrOfType<IntegerAttr>(kRecord);
+      if (event && llvm::is_contained(waits, event.getInt()) && llvm::none_of(getCommands(section), [&](Operation *other) {
+            return llvm::is_contained(getWaits(other), event.getInt());
+          }))
+        recorder->removeAttr(kRecord);
+    }
+  }
+  ~Remove() { section.getBody().front().push_back(removed); } // Undo puts it where it was
+
+private:
+  plan::SectionOp section;
+  Operation *removed;
+};
+
+/// Where the schedule waits is no part of the order that is proved; exchanged commands would be where it says.
+void forgetAwaited(ModuleOp module) {
+  module.walk([](plan::CollectiveOp op) { op->removeAttr(kAwaited); });
+}
+
+} // namespace
+
+void mutatePlan(ModuleOp module, Trial &trial) {
+  SmallVector<Operation *> recorders, collectives;
+  SmallVector<std::pair<Operation *, int64_t>> waits;
+  SmallVector<std::pair<Operation *, Operation *>> neighbours;
+  for (auto section : module.getOps<plan::SectionOp>())
+    for (Operation *op : getCommands(section)) {
+      if (op->hasAttr(kRecord))
+        recorders.push_back(op);
+      for (int64_t event : getWaits(op))
+        waits.push_back({op, event});
+      if (isa<plan::CollectiveOp>(op))
+        collectives.push_back(op);
+      if (Operation *next = op->getNextNode(); next && getQueue(next) != getQueue(op))
+        neighbours.push_back({op, next});
+    }
+  for (size_t index : trial.choose(recorders.size())) {
+    Undo undo(getSection(recorders[index]));
+    dropWaits(getSection(recorders[index]), recorders[index]->getAttrOfType<IntegerAttr>(kRecord).getInt());
+    recorders[index]->removeAttr(kRecord);
+    trial.expectRefusal("event with its waits", module, recorders[index]);
+  }
+  for (size_t index : trial.choose(recorders.size())) {
+    Undo undo(getSection(recorders[index]));
+    recorders[index]->removeAttr(kRecord);
+    trial.expectRefusal("event alone", module, recorders[index]);
+  }
+  for (size_t index : trial.choose(waits.size())) {
+    auto [op, event] = waits[index];
+    Undo undo(getSection(op));
+    setWaits(op, llvm::filter_to_vector(getWaits(op), [&](int64_t wait) { return wait != event; }));
+    // An event that nobody waits for any more is no event: the order alone is on trial.
+    if (llvm::none_of(getCommands(getSection(op)), [&](Operation *other) { return llvm::is_contained(getWaits(other), event); }))
+      for (Operation *other : getCommands(getSection(op)))
+        if (auto record = other->getAttrOfType<IntegerAttr>(kRecord); record && record.getInt() == event)
+          other->removeAttr(kRecord);
+    trial.expectRefusal("wait", module, op);
+  }
+  for (size_t index : trial.choose(collectives.size())) {
+    Undo undo(getSection(collectives[index]));
+    Remove remove(collectives[index]);
+    trial.expectRefusal("collective", module, collectives[index]);
+  }
+  forgetAwaited(module);
+  for (size_t index : trial.choose(neighbours.size())) {
+    auto [first, second] = neighbours[index];
+    Undo undo(getSection(first));
+    second->moveBefore(first);
+    trial.expectVerdict("exchanged commands", module, findDisorder(getSection(first)), first);
+  }
+  for (size_t index : trial.choose(waits.size()))
+    for (int64_t step : {-1, 1}) {
+      auto [op, event] = waits[index];
+      Undo undo(getSection(op));
+      SmallVector<int64_t> changed(getWaits(op));
+      *llvm::find(changed, event) = event + step;
+      setWaits(op, changed);
+      trial.expectVerdict("waits for a neighbouring event", module, findDisorder(getSection(op)), op);
+    }
+  for (size_t index : trial.choose(waits.size()))
+    for (Operation *to : {waits[index].first->getPrevNode(), waits[index].first->getNextNode()}) {
+      auto [op, event] = waits[index];
+      if (!to || llvm::is_contained(getWaits(to), event))
+        continue;
+      Undo undo(getSection(op));
+      setWaits(op, llvm::filter_to_vector(getWaits(op), [&](int64_t wait) { return wait != event; }));
+      SmallVector<int64_t> more(getWaits(to));
+      more.push_back(event);
+      setWaits(to, more);
+      trial.expectVerdict("wait moved to a neighbour", module, findDisorder(getSection(op)), op);
+    }
+}
+
+size_t shufflePlan(ModuleOp module, Trial &trial, size_t rounds) {
+  forgetAwaited(module);
+  size_t exchanged = 0;
+  for (auto section : module.getOps<plan::SectionOp>()) {
+    for (size_t round = 0, count = getCommands(section).size(); round < rounds * count && count > 1; ++round) {
+      Operation *first = getCommands(section)[trial.random() % (count - 1)], *second = first->getNextNode();
+      if (getQueue(first) == getQueue(second))
+        continue;
+      second->moveBefore(first);
+      if (trial.refuses(module))
+        first->moveBefore(second);
+      else
+        ++exchanged;
+    }
+  }
+  return exchanged;
+}
+
+} // namespace zero::test
