@@ -1,6 +1,7 @@
 //===- Dump.cpp - A container as text -------------------------------------===//
 #include "zero/Container/Dump.h"
-#include "zero/Container/PlanView.h"
+#include "zero/Container/CommandText.h"
+#include <map>
 
 namespace zero {
 namespace {
@@ -9,13 +10,53 @@ class Dumper {
 public:
   explicit Dumper(const Container &container) : container(container), plan(container.plan()) {}
 
-  std::string run() {
+  std::string summary() {
     dumpFile();
     dumpMemory();
-    dumpBuckets();
+    dumpBuckets(/*slots=*/false);
     dumpDoors();
     for (const schema::Section *section : records(plan.sections()))
+      countCommands(*section);
+    return std::move(out);
+  }
+  std::string commands() {
+    for (const schema::Section *section : records(plan.sections()))
       dumpSection(*section);
+    return std::move(out);
+  }
+  std::string buffers() {
+    dumpMemory();
+    for (const schema::Buffer *buffer : records(plan.buffers()))
+      line("buffer %" + name(buffer->name()) + " at " + number(buffer->offset()) + ", " + number(buffer->size_bytes()) +
+           " bytes, " + schema::EnumNameContentClass(buffer->content()) + (buffer->state() ? ", state" : "") +
+           (text(buffer->label()).empty() ? "" : ": " + name(buffer->label())));
+    dumpBuckets(/*slots=*/true);
+    for (const schema::State *state : records(plan.states()))
+      line("state " + name(state->role()) + " " + name(state->name()) + (state->sharded() ? ", sharded" : "") + " at " +
+           sliceText(state->slice()));
+    return std::move(out);
+  }
+  std::string collectives() {
+    std::map<schema::CollectiveKind, uint64_t> sums;
+    for (const schema::Section *section : records(plan.sections())) {
+      line(name(section->name()) + ", " + number(runsPerStep(*section)) + " times a step:");
+      uint32_t index = 0;
+      for (const schema::Command *command : records(section->commands())) {
+        if (const schema::Collective *collective = command->action_as_Collective()) {
+          line("  " + number(index) + " [" + schema::EnumNameQueueKind(command->queue()) + " #" + number(collective->sequence()) + "] " +
+               commandTitle(plan, *command) + ": " + schema::EnumNameElementType(collective->element()) + " " +
+               sliceText(collective->source()) + " -> " + sliceText(collective->target()) + ", sends " + number(collective->wire_bytes()) + " bytes");
+          sums[collective->kind()] += runsPerStep(*section) * collective->wire_bytes();
+        }
+        ++index;
+      }
+    }
+    uint64_t total = 0;
+    for (auto [kind, bytes] : sums) {
+      line("sent by each rank in a step, " + std::string(schema::EnumNameCollectiveKind(kind)) + ": " + number(bytes) + " bytes");
+      total += bytes;
+    }
+    line("sent by each rank in a step: " + number(total) + " bytes");
     return std::move(out);
   }
 
@@ -49,13 +90,7 @@ private:
     return result;
   }
 
-  std::string sliceText(const schema::Slice *slice) const {
-    std::string result = "%" + name(records(plan.buffers())[slice->buffer()]->name());
-    result += "[" + number(slice->offset());
-    if (slice->rank_stride())
-      result += " + rank * " + number(slice->rank_stride());
-    return result + ", " + number(slice->size()) + "]";
-  }
+  std::string sliceText(const schema::Slice *slice) const { return zero::sliceText(plan, *slice); }
 
   std::string slicesText(const flatbuffers::Vector<const schema::Slice *> *slices) const {
     std::string result;
@@ -81,16 +116,15 @@ private:
     for (uint32_t i = 0; i < classes.size() && i <= static_cast<uint32_t>(schema::ContentClass::MAX); ++i)
       line("  at the peak, " + std::string(schema::EnumNameContentClass(static_cast<schema::ContentClass>(i))) + ": " +
            number(classes[i]) + " bytes");
-    for (const schema::Buffer *buffer : records(plan.buffers()))
-      line("buffer %" + name(buffer->name()) + " at " + number(buffer->offset()) + ", " + number(buffer->size_bytes()) +
-           " bytes, " + schema::EnumNameContentClass(buffer->content()) + (buffer->state() ? ", state" : "") +
-           (text(buffer->label()).empty() ? "" : ": " + name(buffer->label())));
   }
 
-  void dumpBuckets() {
+  void dumpBuckets(bool slots) {
     for (const schema::Bucket *bucket : records(plan.buckets())) {
-      line("bucket " + name(bucket->name()) + ": " + number(bucket->elements()) + " x " +
-           schema::EnumNameElementType(bucket->element()));
+      line("bucket " + name(bucket->name()) + ": " + number(bucket->elements()) + " x " + schema::EnumNameElementType(bucket->element()) + ", " +
+           number(records(bucket->slots()).size()) + (records(bucket->slots()).size() == 1 ? " parameter" : " parameters") +
+           (text(bucket->block()).empty() ? "" : " of " + name(bucket->block())));
+      if (!slots)
+        continue;
       for (const schema::Slot *slot : records(bucket->slots()))
         line("  " + name(slot->name()) + " at " + number(slot->offset()) + ": " + shapeText(slot->shape()) +
              schema::EnumNameElementType(bucket->element()));
@@ -106,9 +140,6 @@ private:
       line("output " + name(output->name()) + ": " + shapeText(output->shape()) +
            schema::EnumNameElementType(output->element()) + (output->batched() ? ", batched" : "") + " at " +
            sliceText(output->slice()));
-    for (const schema::State *state : records(plan.states()))
-      line("state " + name(state->role()) + " " + name(state->name()) + (state->sharded() ? ", sharded" : "") + " at " +
-           sliceText(state->slice()));
     for (const schema::StepScalar *scalar : records(plan.step_scalars()))
       line("step scalar " + name(scalar->kind()) + " = " + std::to_string(scalar->value()) + " at " +
            sliceText(scalar->slice()));
@@ -117,7 +148,12 @@ private:
            sliceText(result->slice()));
   }
 
-  std::string actionText(const schema::Command &command) const {
+  uint64_t runsPerStep(const schema::Section &section) const {
+    return text(section.name()) == "predict" ? 0 : text(section.name()) == "micro_next" ? plan.accumulation_steps() - 1 : 1;
+  }
+
+  /// What a command reads and writes, without what it is called.
+  std::string operandText(const schema::Command &command) const {
     switch (command.action_type()) {
     case schema::Action::Dispatch: {
       const schema::Dispatch &dispatch = *command.action_as_Dispatch();
@@ -126,37 +162,45 @@ private:
         parameters += " " + std::to_string(value);
       for (double value : records(dispatch.reals()))
         parameters += " " + std::to_string(value);
-      return name(records(plan.kernels())[dispatch.kernel()]->name()) + " " + slicesText(dispatch.reads()) + " -> " +
-             slicesText(dispatch.writes()) + (parameters.empty() ? "" : " {" + parameters.substr(1) + "}");
+      return slicesText(dispatch.reads()) + " -> " + slicesText(dispatch.writes()) + (parameters.empty() ? "" : " {" + parameters.substr(1) + "}");
     }
     case schema::Action::Collective: {
       const schema::Collective &collective = *command.action_as_Collective();
-      return std::string(schema::EnumNameCollectiveKind(collective.kind())) + " " + name(collective.label()) + " #" +
-             number(collective.sequence()) + " " + sliceText(collective.source()) + " -> " +
-             sliceText(collective.target()) + ", sends " + number(collective.wire_bytes()) + " bytes";
+      return "#" + number(collective.sequence()) + " " + sliceText(collective.source()) + " -> " + sliceText(collective.target()) + ", sends " +
+             number(collective.wire_bytes()) + " bytes";
     }
-    case schema::Action::Copy: {
-      const schema::Copy &copy = *command.action_as_Copy();
-      return "copy " + sliceText(copy.source()) + " -> " + sliceText(copy.target()) + ": " + name(copy.reason());
-    }
+    case schema::Action::Copy:
+      return sliceText(command.action_as_Copy()->source()) + " -> " + sliceText(command.action_as_Copy()->target());
     case schema::Action::Zero:
-      return "zero " + slicesText(command.action_as_Zero()->targets());
+      return slicesText(command.action_as_Zero()->targets());
     case schema::Action::NONE:
       break;
     }
-    return "nothing";
+    return "";
   }
 
   void dumpSection(const schema::Section &section) {
     line(name(section.name()) + ":");
+    uint32_t index = 0;
     for (const schema::Command *command : records(section.commands())) {
       std::string waits, record;
       for (uint32_t event : records(command->waits()))
         waits += " after e" + number(event);
       if (command->record() >= 0)
         record = " records e" + std::to_string(command->record());
-      line("  [" + std::string(schema::EnumNameQueueKind(command->queue())) + "] " + actionText(*command) + waits + record);
+      line("  " + number(index++) + " [" + schema::EnumNameQueueKind(command->queue()) + "] " + commandTitle(plan, *command) + ": " +
+           operandText(*command) + waits + record);
     }
+  }
+
+  void countCommands(const schema::Section &section) {
+    std::map<schema::QueueKind, uint64_t> queues;
+    for (const schema::Command *command : records(section.commands()))
+      ++queues[command->queue()];
+    std::string text = "commands of " + name(section.name()) + ": " + number(records(section.commands()).size());
+    for (auto [queue, count] : queues)
+      text += ", " + number(count) + " on " + schema::EnumNameQueueKind(queue);
+    line(text + ", " + number(section.events()) + " events");
   }
 
   const Container &container;
@@ -166,6 +210,17 @@ private:
 
 } // namespace
 
-std::string dumpContainer(const Container &container) { return Dumper(container).run(); }
+std::string dumpSummary(const Container &container) { return Dumper(container).summary(); }
+std::string dumpCommands(const Container &container) { return Dumper(container).commands(); }
+std::string dumpBuffers(const Container &container) { return Dumper(container).buffers(); }
+std::string dumpCollectives(const Container &container) { return Dumper(container).collectives(); }
+
+Expected<std::string> dumpConfig(const Container &container) {
+  const Container::Section *section = container.find(SectionKind::Config);
+  if (!section)
+    return Status::badInput("'" + container.path() + "' holds no configuration");
+  ZERO_ASSIGN_OR_RETURN(std::string config, container.read(*section));
+  return config + "\n";
+}
 
 } // namespace zero

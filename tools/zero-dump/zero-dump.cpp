@@ -1,26 +1,82 @@
 //===- zero-dump.cpp - Prints a compiled program --------------------------===//
 #include "zero/Container/Dump.h"
+#include "zero/Runtime/Base/NearestName.h"
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <string_view>
 
 using namespace zero;
 
+static int fail(const Status &status) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "zero-dump: %s\n", status.message().c_str());
+  return status.exitCode();
+}
+
+static Status usageError(const CLI::App &app, const std::string &message) {
+  if (app.remaining_size() == 0)
+    return Status::wrongUsage(message + "; see zero-dump --help");
+  std::string argument = app.remaining().front();
+  argument = argument.substr(0, argument.find('='));
+  if (!argument.starts_with("-"))
+    return Status::wrongUsage("unexpected argument '" + argument + "'; one program is printed at a time");
+  std::vector<std::string> known;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  return Status::wrongUsage("unknown flag '" + argument + "'; the nearest known one is '" + nearestName(argument, known) + "'");
+}
+
 int main(int argc, char **argv) {
-  constexpr const char *kUsage = "usage: zero-dump compiled.bin\n"
-                                 "Prints the sections, memory, parameters and commands of a compiled program.\n";
-  if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
-    std::fputs(kUsage, stdout);
+  std::string program, parameter;
+  bool commands = false, buffers = false, collectives = false, config = false;
+  unsigned rank = 0;
+  CLI::App app("Prints what a compiled program is: zero-dump compiled.bin", "zero-dump");
+  app.set_help_flag("--help,-h", "Print this and exit");
+  app.allow_extras();
+  app.add_option("program", program, "compiled.bin, as zero-compile writes it")->type_name("FILE")->required();
+  app.add_flag("--commands", commands, "Every command in order, with its events, and what it reads and writes (default: a summary)");
+  app.add_flag("--buffers", buffers, "Arenas, buffers, each parameter's place in its bucket, and states (default: a summary)");
+  app.add_flag("--collectives", collectives, "Every collective and what it sends (default: a summary)");
+  app.add_flag("--config", config, "The effective configuration (default: a summary)");
+  app.add_option("--parameter", parameter, "Where a parameter lies on a rank, and its values (default: a summary)")->type_name("NAME");
+  CLI::Option *rankOption = app.add_option("--rank", rank, "The rank of --parameter (default: 0)")->type_name("R");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    std::fputs(app.help().c_str(), stdout);
     return 0;
+  } catch (const CLI::ParseError &error) {
+    return fail(usageError(app, error.what()));
   }
-  if (argc != 2 || argv[1][0] == '-') {
-    std::fputs(kUsage, stderr);
-    return static_cast<int>(ErrorCode::WrongUsage);
+  if (app.remaining_size())
+    return fail(usageError(app, ""));
+  if (rankOption->count() && parameter.empty())
+    return fail(Status::wrongUsage("--rank is of --parameter, which is not given"));
+
+  auto container = Container::open(program);
+  if (!container.ok())
+    return fail(container.status());
+  std::string text;
+  if (commands)
+    text += dumpCommands(*container);
+  if (buffers)
+    text += dumpBuffers(*container);
+  if (collectives)
+    text += dumpCollectives(*container);
+  if (config) {
+    auto found = dumpConfig(*container);
+    if (!found.ok())
+      return fail(found.status());
+    text += *found;
   }
-  auto container = Container::open(argv[1]);
-  if (!container.ok()) {
-    std::fprintf(stderr, "zero-dump: %s\n", container.status().message().c_str());
-    return container.status().exitCode();
+  if (!parameter.empty()) {
+    auto found = dumpParameter(*container, parameter, rank);
+    if (!found.ok())
+      return fail(found.status());
+    text += *found;
   }
-  std::fputs(dumpContainer(*container).c_str(), stdout);
+  if (text.empty())
+    text = dumpSummary(*container);
+  std::fputs(text.c_str(), stdout);
   return 0;
 }
