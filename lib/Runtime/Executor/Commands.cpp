@@ -1,5 +1,6 @@
 //===- Commands.cpp - The records of a plan, ready to run -----------------===//
 #include "lib/Runtime/Executor/Commands.h"
+#include "zero/Container/CommandText.h"
 #include <cstring>
 
 namespace zero {
@@ -8,7 +9,7 @@ Status CommandWork::run() {
   int64_t begin = trace ? traceClock() : 0;
   Status status = execute();
   if (trace)
-    trace->record(queue, &label, begin, traceClock());
+    trace->record(queue, tracedAs, begin, traceClock());
   return status.ok() ? status : status.annotate(origin);
 }
 
@@ -228,7 +229,8 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::makeAction(const schema::
   return Status::badInput("a command has no action");
 }
 
-Expected<std::unique_ptr<CommandWork>> CommandFactory::make(const schema::Command &command, TrafficCounters &traffic) {
+Expected<std::unique_ptr<CommandWork>> CommandFactory::make(const schema::Command &command, std::string_view section, uint32_t number,
+                                                            TrafficCounters &traffic) {
   std::string label;
   auto made = makeAction(command, traffic, label);
   std::string location(text(command.location()));
@@ -239,7 +241,10 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::make(const schema::Comman
   work.label = std::move(label);
   work.origin = std::move(origin);
   work.queue = static_cast<size_t>(command.queue());
-  work.trace = trace;
+  if (trace) {
+    work.trace = trace;
+    work.tracedAs = trace->add({commandTitle(plan, command), std::string(section), commandKind(plan, command), number, command.predicted_ns()});
+  }
   return made;
 }
 

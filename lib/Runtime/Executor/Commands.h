@@ -30,6 +30,7 @@ private:
   std::string label, origin; ///< `origin`: where errors say that it came from
   size_t queue = 0;
   Trace *trace = nullptr;
+  uint32_t tracedAs = 0;
 };
 
 /// Bytes sent so far; queues count at the same time.
@@ -46,7 +47,9 @@ public:
       : plan(plan), memory(memory), library(library), kernelOptions(kernelOptions), compute(compute), others(others),
         channels(channels), trace(trace) {}
 
-  Expected<std::unique_ptr<CommandWork>> make(const schema::Command &command, TrafficCounters &traffic);
+  /// `section` and `number`: where the command stands in the plan, for the trace.
+  Expected<std::unique_ptr<CommandWork>> make(const schema::Command &command, std::string_view section, uint32_t number,
+                                              TrafficCounters &traffic);
 
 private:
   Expected<std::unique_ptr<CommandWork>> makeAction(const schema::Command &command, TrafficCounters &traffic, std::string &label);

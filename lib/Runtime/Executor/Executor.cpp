@@ -86,7 +86,7 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     section.events.push_back(device->createEvent());
   for (const schema::Command *command : records(record.commands())) {
     Step step;
-    auto work = factory.make(*command, traffic);
+    auto work = factory.make(*command, section.name, static_cast<uint32_t>(section.steps.size()), traffic);
     if (!work.ok())
       return work.status().annotate(section.name);
     step.work = std::move(*work);

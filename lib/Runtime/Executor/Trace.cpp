@@ -20,9 +20,12 @@ std::string Trace::eventsAsJson(unsigned rank) const {
     std::string place = R"("pid":)" + pid + R"(,"tid":)" + std::to_string(queue);
     json += R"({"name":"thread_name","ph":"M",)" + place + R"(,"args":{"name":")" + kNames[queue] + "\"}},\n";
     for (const Entry &entry : entriesOf[queue]) {
-      char times[80];
+      const TracedCommand &command = commands[entry.command];
+      char times[80], predicted[40];
       std::snprintf(times, sizeof times, R"("ts":%.3f,"dur":%.3f)", entry.begin / 1e3, (entry.end - entry.begin) / 1e3);
-      json += R"({"name":)" + jsonString(*entry.label) + R"(,"ph":"X",)" + place + "," + times + "},\n";
+      std::snprintf(predicted, sizeof predicted, R"("predicted_us":%.3f)", command.predictedNs / 1e3);
+      json += R"({"name":)" + jsonString(command.title) + R"(,"cat":)" + jsonString(command.kernel) + R"(,"ph":"X",)" + place + "," + times +
+              R"(,"args":{"section":)" + jsonString(command.section) + R"(,"command":)" + std::to_string(command.command) + "," + predicted + "}},\n";
     }
   }
   return json;

@@ -14,24 +14,35 @@ inline constexpr size_t kQueueCount = 3;
 /// Nanoseconds of a clock that the ranks of one machine share.
 int64_t traceClock();
 
+/// What a trace says of a command beside its times.
+struct TracedCommand {
+  std::string title;           ///< as the compiler's report calls it
+  std::string section, kernel; ///< `kernel`: or the kind of collective, "copy", "zero"
+  uint32_t command = 0;        ///< its number in the section
+  uint64_t predictedNs = 0;
+};
+
 /// Collects the commands of one rank: each queue writes to a list of its own. `--trace` reads it with chrome://tracing or Perfetto.
 class Trace {
 public:
   /// Makes room for what will be recorded, so that recording rarely allocates.
   void reserve(size_t queue, size_t entries) { entriesOf[queue].reserve(entries); }
-  /// `label` lives as long as the trace.
-  void record(size_t queue, const std::string *label, int64_t begin, int64_t end) {
-    entriesOf[queue].push_back({label, begin, end});
+  /// Keeps what `command` says, once for each; gives its number in this trace.
+  uint32_t add(TracedCommand command) {
+    commands.push_back(std::move(command));
+    return static_cast<uint32_t>(commands.size() - 1);
   }
+  void record(size_t queue, uint32_t command, int64_t begin, int64_t end) { entriesOf[queue].push_back({command, begin, end}); }
   /// Gathers all ranks' lists; rank 0 writes the file.
   Status write(const std::string &path, Bootstrap &bootstrap) const;
 
 private:
   struct Entry {
-    const std::string *label;
+    uint32_t command;
     int64_t begin, end;
   };
   std::string eventsAsJson(unsigned rank) const;
+  std::vector<TracedCommand> commands;
   std::array<std::vector<Entry>, kQueueCount> entriesOf;
 };
 
