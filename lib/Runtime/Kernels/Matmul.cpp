@@ -6,6 +6,11 @@
 // thread computes it, and how many there are, changes no bit. oneDNN itself runs on one thread always (it
 // blocks K by thread count).
 //
+// With AVX-512 oneDNN has two products: one for matrices without gaps, whose order of summation depends on K
+// alone, and one for the rest, whose order depends on the number of rows too. So blocks with gaps are copied
+// together and only the first is used: no bit of a row depends on the other rows or on where they lie. Not so
+// where K runs over the batch (a single product with the left side transposed: the gradient of a weight).
+//
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
@@ -32,6 +37,10 @@ constexpr int64_t kBlockFlops = int64_t{1} << 27;
 constexpr int64_t kMaxBlocks = 32;
 /// Rows and columns of blocks are multiples of this (but the last).
 constexpr int64_t kGrain = 64;
+/// The right side of a product whose rows are cut has at most these, or few columns.
+constexpr int64_t kPackedFloats = int64_t{1} << 18;
+/// Most floats of one block's copies, so that they stay near the cache and the scratch small.
+constexpr int64_t kCopyFloats = int64_t{1} << 20;
 
 enum class Axis { Batch, M, N };
 
@@ -41,7 +50,7 @@ struct Cut {
   int64_t size;
 };
 
-Cut chooseCut(const Shape &s) {
+Cut chooseCut(const Shape &s, bool copiesGaps) {
   double flops = 2.0 * s.batch * s.m * s.n * s.k;
   int64_t blocks = std::clamp<int64_t>(static_cast<int64_t>(flops / kBlockFlops), 1, kMaxBlocks);
   auto size = [&](int64_t extent, int64_t grain) {
@@ -50,9 +59,40 @@ Cut chooseCut(const Shape &s) {
   };
   if (s.batch > 1)
     return {Axis::Batch, size(s.batch, 1)};
-  // Cutting columns repeats no packing of the right side, cutting rows none of a transposed left side.
-  bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n;
-  return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
+  // Cutting columns repeats no packing of the right side, cutting rows none of a transposed left side; but
+  // blocks of columns have gaps, and packing a small right side again costs less than their copies.
+  bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n || (copiesGaps && s.n * s.k <= kPackedFloats);
+  if (!copiesGaps)
+    return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
+  bool hasGaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) ||
+                 s.outLd != s.n;
+  auto bounded = [&](int64_t extent, int64_t other) {
+    int64_t each = size(extent, kGrain);
+    if (each >= extent && !hasGaps)
+      return each;
+    int64_t most = kCopyFloats / std::max<int64_t>(other + s.k, 1) / kGrain * kGrain;
+    return std::min(each, std::max(most, kGrain));
+  };
+  return rows ? Cut{Axis::M, bounded(s.m, s.n)} : Cut{Axis::N, bounded(s.n, s.m)};
+}
+
+/// One operand of a block as it lies in memory: `batches` matrices (one where they are the same) of rows.
+struct Operand {
+  int64_t batches, rows, columns, batchStride, ld;
+
+  int64_t floats() const { return batches * rows * columns; }
+  bool hasGaps() const {
+    return (rows > 1 && ld != columns) || (batches > 1 && batchStride != rows * columns);
+  }
+  Operand withoutGaps() const { return {batches, rows, columns, rows * columns, columns}; }
+};
+
+void copyRows(const Operand &shape, const float *from, int64_t fromBatchStride, int64_t fromLd, float *to,
+              int64_t toBatchStride, int64_t toLd) {
+  for (int64_t b = 0; b < shape.batches; ++b)
+    for (int64_t row = 0; row < shape.rows; ++row)
+      std::memcpy(to + b * toBatchStride + row * toLd, from + b * fromBatchStride + row * fromLd,
+                  shape.columns * sizeof(float));
 }
 
 /// A product over nothing is zero.
@@ -64,7 +104,10 @@ template <typename T> void zeroOutput(const Shape &shape, T *out) {
 
 class Matmul : public Kernel {
 public:
-  explicit Matmul(const Shape &shape) : shape(shape), cut(chooseCut(shape)) {}
+  Matmul(const Shape &shape, CpuVariant variant)
+      : shape(shape),
+        copiesGaps(variant == CpuVariant::X86_64_V4 && (shape.batch > 1 || !shape.transposeLhs)),
+        cut(chooseCut(shape, copiesGaps)) {}
 
   /// Creates the primitives; throws dnnl::error.
   void prepare() {
@@ -96,10 +139,18 @@ public:
   }
 
 private:
+  /// One operand of a primitive, and where its copy begins in the scratch if it needs one.
+  struct Argument {
+    Operand given;
+    dnnl::memory::desc desc;
+    std::optional<int64_t> copyAt;
+  };
   /// A primitive for a block of `size` along the cut axis.
   struct Primitive {
     dnnl::matmul primitive;
-    dnnl::memory::desc lhs, rhs, out, scratchpad;
+    Argument lhs, rhs, out;
+    dnnl::memory::desc scratchpad;
+    int64_t copyFloats = 0; ///< of the scratch, before the primitive's own
   };
   /// Memory objects of one block: threads run blocks at the same time, and a memory object holds one pointer.
   struct Block {
@@ -116,29 +167,46 @@ private:
     memory::dim batch = cut.axis == Axis::Batch ? size : shape.batch;
     memory::dim m = cut.axis == Axis::M ? size : shape.m, n = cut.axis == Axis::N ? size : shape.n,
                 k = shape.k;
-    auto desc = [&](memory::dim rows, memory::dim columns, bool transposed, int64_t batchStride, int64_t ld) {
-      memory::dims dims{rows, columns}, strides{transposed ? 1 : ld, transposed ? ld : 1};
-      if (batch > 1) { // the same matrix for the whole batch is a broadcast dimension
-        dims.insert(dims.begin(), batchStride == 0 ? 1 : batch);
-        strides.insert(strides.begin(), batchStride == 0 ? rows * columns : batchStride);
+    Primitive made;
+    auto argument = [&](memory::dim rows, memory::dim columns, bool transposed, int64_t batchStride, int64_t ld) {
+      // The same matrix for the whole batch is a broadcast dimension.
+      Operand given{batchStride == 0 ? 1 : batch, transposed ? columns : rows, transposed ? rows : columns,
+                    batchStride, ld};
+      Argument argument{given, {}, {}};
+      Operand used = given;
+      if (copiesGaps) {
+        used = given.withoutGaps(); // also what stands behind a single row counts as a gap to oneDNN
+        if (given.hasGaps()) {
+          argument.copyAt = made.copyFloats;
+          made.copyFloats += (given.floats() + 15) / 16 * 16;
+        }
       }
-      return memory::desc(dims, memory::data_type::f32, strides);
+      memory::dims dims{rows, columns}, strides{transposed ? 1 : used.ld, transposed ? used.ld : 1};
+      if (batch > 1) {
+        dims.insert(dims.begin(), given.batches);
+        strides.insert(strides.begin(), batchStride == 0 ? rows * columns : used.batchStride);
+      }
+      argument.desc = memory::desc(dims, memory::data_type::f32, strides);
+      return argument;
     };
-    memory::desc lhs = desc(m, k, shape.transposeLhs, shape.lhsBatchStride, shape.lhsLd);
-    memory::desc rhs = desc(k, n, shape.transposeRhs, shape.rhsBatchStride, shape.rhsLd);
-    memory::desc out = desc(m, n, false, shape.outBatchStride, shape.outLd);
+    made.lhs = argument(m, k, shape.transposeLhs, shape.lhsBatchStride, shape.lhsLd);
+    made.rhs = argument(k, n, shape.transposeRhs, shape.rhsBatchStride, shape.rhsLd);
+    made.out = argument(m, n, false, shape.outBatchStride, shape.outLd);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::matmul::primitive_desc description({lhs, rhs, out}, attributes, onednn::engine());
-    onednn::Scratch::reserve(description.scratchpad_desc().get_size());
-    return {dnnl::matmul(description), lhs, rhs, out, description.scratchpad_desc()};
+    dnnl::matmul::primitive_desc description({made.lhs.desc, made.rhs.desc, made.out.desc}, attributes,
+                                             onednn::engine());
+    made.primitive = dnnl::matmul(description);
+    made.scratchpad = description.scratchpad_desc();
+    onednn::Scratch::reserve(made.copyFloats * sizeof(float) + made.scratchpad.get_size());
+    return made;
   }
 
   static Block bind(const Primitive &primitive) {
     auto memory = [](const dnnl::memory::desc &desc) {
       return dnnl::memory(desc, onednn::engine(), DNNL_MEMORY_NONE);
     };
-    return {&primitive, memory(primitive.lhs), memory(primitive.rhs), memory(primitive.out),
+    return {&primitive, memory(primitive.lhs.desc), memory(primitive.rhs.desc), memory(primitive.out.desc),
             memory(primitive.scratchpad)};
   }
 
@@ -156,28 +224,44 @@ private:
       break;
     }
     Block &block = blocks[index];
+    const Primitive &primitive = *block.primitive;
+    auto *copies = static_cast<float *>(scratch);
     dnnl_stream_t stream = onednn::threadStream();
+    dnnl_status_t status = dnnl_success;
     auto set = [&](const dnnl::memory &memory, void *pointer) {
-      return dnnl_memory_set_data_handle_v2(memory.get(), pointer, stream);
+      if (status == dnnl_success)
+        status = dnnl_memory_set_data_handle_v2(memory.get(), pointer, stream);
     };
-    dnnl_status_t status = set(block.lhs, static_cast<float *>(pointers[0]) + lhs);
-    if (status == dnnl_success)
-      status = set(block.rhs, static_cast<float *>(pointers[1]) + rhs);
-    if (status == dnnl_success)
-      status = set(block.out, static_cast<float *>(pointers[2]) + out);
-    if (status == dnnl_success)
-      status = set(block.scratchpad, scratch);
+    auto setInput = [&](const Argument &argument, const dnnl::memory &memory, float *pointer) {
+      if (argument.copyAt) {
+        const Operand &given = argument.given, dense = given.withoutGaps();
+        float *copy = copies + *argument.copyAt;
+        copyRows(given, pointer, given.batchStride, given.ld, copy, dense.batchStride, dense.ld);
+        pointer = copy;
+      }
+      set(memory, pointer);
+    };
+    setInput(primitive.lhs, block.lhs, static_cast<float *>(pointers[0]) + lhs);
+    setInput(primitive.rhs, block.rhs, static_cast<float *>(pointers[1]) + rhs);
+    float *result = static_cast<float *>(pointers[2]) + out;
+    float *made = primitive.out.copyAt ? copies + *primitive.out.copyAt : result;
+    set(block.out, made);
+    set(block.scratchpad, copies + primitive.copyFloats);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, block.lhs.get()},
                                    {DNNL_ARG_WEIGHTS, block.rhs.get()},
                                    {DNNL_ARG_DST, block.out.get()},
                                    {DNNL_ARG_SCRATCHPAD, block.scratchpad.get()}};
     if (status == dnnl_success)
-      status =
-          dnnl_primitive_execute(block.primitive->primitive.get(), stream, std::size(arguments), arguments);
+      status = dnnl_primitive_execute(primitive.primitive.get(), stream, std::size(arguments), arguments);
+    if (made != result) {
+      const Operand &given = primitive.out.given, dense = given.withoutGaps();
+      copyRows(given, made, dense.batchStride, dense.ld, result, given.batchStride, given.ld);
+    }
     return status;
   }
 
   Shape shape;
+  bool copiesGaps;
   Cut cut;
   std::optional<Primitive> body, tail;
   std::vector<Block> blocks;
@@ -246,7 +330,7 @@ Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> i
   if (isDouble)
     return std::unique_ptr<Kernel>(std::make_unique<MatmulDouble>(shape, options.variant));
   ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
-  auto kernel = std::make_unique<Matmul>(shape);
+  auto kernel = std::make_unique<Matmul>(shape, options.variant);
   try {
     onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
     kernel->prepare();

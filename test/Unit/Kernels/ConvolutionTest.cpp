@@ -99,10 +99,14 @@ template <typename T> void checkAs(const Conv &conv, int64_t element) {
   Conv one = conv;
   one.batch = 1;
   int64_t last = n.batch - 1;
-  std::vector<T> image(data.begin() + last * (data.size() / n.batch), data.end());
-  std::vector<T> whole = run("conv", conv.integers(element), data, kernel, out.size());
-  std::vector<T> alone = run("conv", one.integers(element), image, kernel, out.size() / n.batch);
-  EXPECT_TRUE(sameBits(alone, std::vector<T>(whole.begin() + last * alone.size(), whole.end())));
+  auto compareLast = [&](const char *name, const std::vector<T> &given, size_t size) {
+    std::vector<T> image(given.begin() + last * (given.size() / n.batch), given.end());
+    std::vector<T> whole = run(name, conv.integers(element), given, kernel, size);
+    std::vector<T> alone = run(name, one.integers(element), image, kernel, size / n.batch);
+    EXPECT_TRUE(sameBits(alone, std::vector<T>(whole.begin() + last * alone.size(), whole.end()))) << name;
+  };
+  compareLast("conv", data, out.size());
+  compareLast("conv_transpose", out, data.size());
 }
 
 void check(const Conv &conv) {
