@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/ConvolutionLoops.h"
 #include "lib/Runtime/Kernels/Element.h"
-#include "lib/Runtime/Kernels/NarrowFloat.h"
+#include "lib/Runtime/Kernels/Narrow.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include <type_traits>
 

@@ -4,9 +4,8 @@
 // (o, i), which are independent.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/ElementKernels.h"
 #include "lib/Runtime/Kernels/Factories.h"
-#include "lib/Runtime/Kernels/Narrow.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <algorithm>
@@ -87,34 +86,11 @@ Expected<std::unique_ptr<Kernel>> kernels::makeCumSum(std::span<const int64_t> i
   int64_t inner = parameters.size("inner");
   bool exclusive = parameters.next() != 0, reverse = parameters.next() != 0;
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  auto make = [&]<typename T>(T) -> Expected<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(std::make_unique<CumSum<T>>(outer, axisSize, inner, exclusive, reverse));
+  auto make = [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+    if constexpr (std::is_same_v<T, bool>)
+      return nullptr;
+    else
+      return std::make_unique<CumSum<T>>(outer, axisSize, inner, exclusive, reverse);
   };
-  switch (static_cast<Element>(element)) {
-  case Element::F32:
-    return make(float());
-  case Element::F64:
-    return make(double());
-  case Element::F16:
-    return make(_Float16());
-  case Element::BF16:
-    return make(BFloat16());
-  // Sums keep the low bits, whatever the sign.
-  case Element::I64:
-  case Element::U64:
-    return make(uint64_t());
-  case Element::I32:
-  case Element::U32:
-    return make(uint32_t());
-  case Element::I16:
-  case Element::U16:
-    return make(uint16_t());
-  case Element::I8:
-  case Element::U8:
-    return make(uint8_t());
-  case Element::I1:
-    break;
-  }
-  return Status::badInput("kernel 'cumsum': element type " + std::string(elementName(element)) +
-                          " is not supported");
+  return withElementType("cumsum", element, make);
 }

@@ -23,6 +23,7 @@ struct BFloat16 {
   BFloat16(float value) : bits(roundToBFloat16(value)) {}
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
+using Float16 = _Float16;
 static_assert(sizeof(BFloat16) == 2 && sizeof(_Float16) == 2);
 
 } // namespace zero::kernels

@@ -4,14 +4,15 @@
 // Threads split columns (o, i), which are independent.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Runtime/Kernels/ElementKernels.h"
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/Indices.h"
-#include "lib/Runtime/Kernels/Narrow.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 using namespace zero;
@@ -41,37 +42,21 @@ struct Multiply {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
-/// NaN if one is, +0 above -0.
-struct Maximum {
+/// The operand that comes first under Before: NaN if one is, +0 above -0.
+template <typename Before> struct Extremum {
   template <typename T> T operator()(T a, T b) const {
-    float x = a, y = b;
-    return pick(a, b, x, y);
-  }
-  double operator()(double a, double b) const { return pick(a, b, a, b); }
-  template <Integer T> T operator()(T a, T b) const { return std::max(a, b); }
-
-private:
-  template <typename T, typename Number> static T pick(T a, T b, Number x, Number y) {
-    if (std::isnan(x) || std::isnan(y))
-      return std::isnan(x) ? a : b;
-    return x > y || (x == y && std::signbit(y)) ? a : b;
+    if constexpr (!Integer<T>) {
+      std::conditional_t<std::is_same_v<T, double>, double, float> x = a, y = b;
+      if (std::isnan(x) || std::isnan(y))
+        return std::isnan(x) ? a : b;
+      if (x == y) // zeros of two signs
+        return Before()(std::signbit(y), std::signbit(x)) ? a : b;
+    }
+    return Before()(a, b) ? a : b;
   }
 };
-struct Minimum {
-  template <typename T> T operator()(T a, T b) const {
-    float x = a, y = b;
-    return pick(a, b, x, y);
-  }
-  double operator()(double a, double b) const { return pick(a, b, a, b); }
-  template <Integer T> T operator()(T a, T b) const { return std::min(a, b); }
-
-private:
-  template <typename T, typename Number> static T pick(T a, T b, Number x, Number y) {
-    if (std::isnan(x) || std::isnan(y))
-      return std::isnan(x) ? a : b;
-    return x < y || (x == y && std::signbit(x)) ? a : b;
-  }
-};
+using Maximum = Extremum<std::greater<>>;
+using Minimum = Extremum<std::less<>>;
 
 /// With `fromZero` there is no data: the elements start as 0 (the kernel scatter_add).
 template <typename T, typename Combine, bool fromZero> class Scatter : public Kernel {
@@ -128,41 +113,12 @@ using Result = Expected<std::unique_ptr<Kernel>>;
 
 template <typename Combine, bool fromZero, typename... Arguments>
 Result makeOf(const char *kernel, int64_t element, Arguments... arguments) {
-  auto make = [&]<typename T>(T) -> Result {
-    return std::unique_ptr<Kernel>(std::make_unique<Scatter<T, Combine, fromZero>>(arguments...));
-  };
-  switch (static_cast<Element>(element)) {
-  case Element::F32:
-    return make(float());
-  case Element::F64:
-    return make(double());
-  case Element::F16:
-    return make(_Float16());
-  case Element::BF16:
-    return make(BFloat16());
-  case Element::I64:
-    return make(int64_t());
-  case Element::I32:
-    return make(int32_t());
-  case Element::I16:
-    return make(int16_t());
-  case Element::I8:
-    return make(int8_t());
-  case Element::U8:
-    return make(uint8_t());
-  case Element::U16:
-    return make(uint16_t());
-  case Element::U32:
-    return make(uint32_t());
-  case Element::U64:
-    return make(uint64_t());
-  case Element::I1:
-    if constexpr (std::is_same_v<Combine, Assign>)
-      return make(uint8_t());
-    break;
-  }
-  return Status::badInput("kernel '" + std::string(kernel) + "': element type " + elementName(element) +
-                          " is not supported");
+  return withElementType(kernel, element, [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+    if constexpr (std::is_same_v<T, bool> && !std::is_same_v<Combine, Assign>)
+      return nullptr;
+    else
+      return std::make_unique<Scatter<T, Combine, fromZero>>(arguments...);
+  });
 }
 
 } // namespace

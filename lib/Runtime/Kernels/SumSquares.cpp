@@ -5,9 +5,8 @@
 // Threads split the cells; each adds into limbs of its own, which are then added: integers, so in any order.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/ElementKernels.h"
 #include "lib/Runtime/Kernels/Factories.h"
-#include "lib/Runtime/Kernels/NarrowFloat.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include "zero/Runtime/Kernels/ExactSum.h"
@@ -85,19 +84,13 @@ Expected<std::unique_ptr<Kernel>> kernels::makeSumSquares(std::span<const int64_
   while (parameters.remaining())
     counts.push_back(parameters.size("element count"));
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  switch (static_cast<Element>(element)) {
-  case Element::F32:
-    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<float>>(std::move(counts)));
-  case Element::F64:
-    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<double>>(std::move(counts)));
-  case Element::F16:
-    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<Float16>>(std::move(counts)));
-  case Element::BF16:
-    return std::unique_ptr<Kernel>(std::make_unique<SumSquares<BFloat16>>(std::move(counts)));
-  default:
-    return Status::badInput("kernel 'sum_squares': element type " + std::string(elementName(element)) +
-                            " is not supported, must be a float");
-  }
+  auto make = [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+    if constexpr (std::is_integral_v<T>)
+      return nullptr;
+    else
+      return std::make_unique<SumSquares<T>>(std::move(counts));
+  };
+  return withElementType("sum_squares", element, make, ", must be a float");
 }
 
 Expected<std::unique_ptr<Kernel>> kernels::makeNorm(std::span<const int64_t> integers,

@@ -4,9 +4,8 @@
 // so far, the worst on top, kept in the result itself. A line is (o, :, i) of outer x axis_size x inner.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/ElementKernels.h"
 #include "lib/Runtime/Kernels/Factories.h"
-#include "lib/Runtime/Kernels/Narrow.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <type_traits>
@@ -103,38 +102,8 @@ Expected<std::unique_ptr<Kernel>> kernels::makeTopK(std::span<const int64_t> int
   bool smallest = parameters.next() != 0;
   if (k > axisSize)
     parameters.fail("k is " + std::to_string(k) + " and axis_size only " + std::to_string(axisSize));
-  if (!elementBytes(element))
-    parameters.fail("unknown element type " + std::to_string(element));
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  auto make = [&]<typename T>(T) -> Expected<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(std::make_unique<TopK<T>>(outer, axisSize, inner, k, smallest));
-  };
-  switch (static_cast<Element>(element)) {
-  case Element::F32:
-    return make(float());
-  case Element::F64:
-    return make(double());
-  case Element::F16:
-    return make(_Float16());
-  case Element::BF16:
-    return make(BFloat16());
-  case Element::I64:
-    return make(int64_t());
-  case Element::I32:
-    return make(int32_t());
-  case Element::I16:
-    return make(int16_t());
-  case Element::I8:
-    return make(int8_t());
-  case Element::U16:
-    return make(uint16_t());
-  case Element::U32:
-    return make(uint32_t());
-  case Element::U64:
-    return make(uint64_t());
-  case Element::U8:
-  case Element::I1:
-    return make(uint8_t());
-  }
-  return Status::badInput("kernel 'top_k': unknown element type " + std::to_string(element));
+  return withElementType("top_k", element, [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+    return std::make_unique<TopK<T>>(outer, axisSize, inner, k, smallest);
+  });
 }
