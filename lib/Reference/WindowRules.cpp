@@ -59,31 +59,32 @@ static void store(ArrayRef<double> sums, HostTensor &result) {
     result.setFloat(i, sum);
 }
 
-LogicalResult zero::reference::apply(nn::ConvOp op, Operands operands, Results results) {
-  std::vector<double> sums(results[0].getNumElements(), 0.0);
-  forEachProduct(op, operands[0], operands[1], results[0], [&](int64_t data, int64_t kernel, int64_t out) {
-    sums[out] += operands[0].getFloat(data) * operands[1].getFloat(kernel);
+/// One of the three tensors of a convolution as the sum over all products of the other two.
+template <typename Op>
+static LogicalResult sumProducts(Op op, const HostTensor &data, const HostTensor &kernel, const HostTensor &out,
+                                 HostTensor &result) {
+  const HostTensor *tensors[] = {&data, &kernel, &out};
+  size_t made = llvm::find(tensors, &result) - std::begin(tensors), one = made == 0 ? 1 : 0,
+         other = made == 2 ? 1 : 2;
+  std::vector<double> sums(result.getNumElements(), 0.0);
+  forEachProduct(op, data, kernel, out, [&](auto... positions) {
+    const int64_t at[] = {positions...};
+    sums[at[made]] += tensors[one]->getFloat(at[one]) * tensors[other]->getFloat(at[other]);
   });
-  store(sums, results[0]);
+  store(sums, result);
   return success();
+}
+
+LogicalResult zero::reference::apply(nn::ConvOp op, Operands operands, Results results) {
+  return sumProducts(op, operands[0], operands[1], results[0], results[0]);
 }
 
 LogicalResult zero::reference::apply(nn::ConvTransposeOp op, Operands operands, Results results) {
-  std::vector<double> sums(results[0].getNumElements(), 0.0);
-  forEachProduct(op, results[0], operands[1], operands[0], [&](int64_t data, int64_t kernel, int64_t out) {
-    sums[data] += operands[0].getFloat(out) * operands[1].getFloat(kernel);
-  });
-  store(sums, results[0]);
-  return success();
+  return sumProducts(op, results[0], operands[1], operands[0], results[0]);
 }
 
 LogicalResult zero::reference::apply(nn::ConvWeightGradOp op, Operands operands, Results results) {
-  std::vector<double> sums(results[0].getNumElements(), 0.0);
-  forEachProduct(op, operands[0], results[0], operands[1], [&](int64_t data, int64_t kernel, int64_t out) {
-    sums[kernel] += operands[0].getFloat(data) * operands[1].getFloat(out);
-  });
-  store(sums, results[0]);
-  return success();
+  return sumProducts(op, operands[0], results[0], operands[1], results[0]);
 }
 
 /// Whether element `a` goes before element `b`, which stands first: larger, or the first NaN.
