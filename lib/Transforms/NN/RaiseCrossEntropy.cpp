@@ -66,21 +66,22 @@ Value matchLogSoftmax(Value value) {
 }
 
 /// i, where `value` is i < 0 ? i + size : i, as importers write an index that may count from the end.
-Value stripCountFromEnd(Value value) {
+Value stripCountFromEnd(Value value, int64_t size) {
   auto select = value.getDefiningOp<SelectOp>();
   auto below = select ? select.getCondition().getDefiningOp<CompareOp>() : nullptr;
   auto sum = select ? select.getOnTrue().getDefiningOp<AddOp>() : nullptr;
   bool counts = below && sum && below.getPredicate() == ComparePredicate::lt &&
                 below.getLhs() == select.getOnFalse() && splatInteger(below.getRhs()) == 0 &&
-                (sum.getLhs() == select.getOnFalse() || sum.getRhs() == select.getOnFalse());
+                ((sum.getLhs() == select.getOnFalse() && splatInteger(sum.getRhs()) == size) ||
+                 (sum.getRhs() == select.getOnFalse() && splatInteger(sum.getLhs()) == size));
   return counts ? select.getOnFalse() : value;
 }
 
-/// L, where `value` is position * classes + L for positions in row-major order, or that where 0 <= L < classes
-/// and a number outside everything elsewhere.
-Value matchLabels(Value value, int64_t classes) {
+/// L, where `value` is position * classes + L for positions in row-major order among `size` elements, or that
+/// where 0 <= L < classes and a number outside everything elsewhere.
+Value matchLabels(Value value, int64_t classes, int64_t size) {
   Value condition;
-  value = stripCountFromEnd(value);
+  value = stripCountFromEnd(value, size);
   if (auto select = value.getDefiningOp<SelectOp>()) {
     std::optional<int64_t> outside = splatInteger(select.getOnFalse());
     if (!outside || *outside >= 0)
@@ -178,7 +179,7 @@ std::optional<Terms> matchTerms(Value value) {
   Type index = gather.getIndices().getType().getElementType();
   if (!index.isSignlessInteger(32) && !index.isSignlessInteger(64))
     return std::nullopt;
-  terms.labels = matchLabels(gather.getIndices(), shape.back());
+  terms.labels = matchLabels(gather.getIndices(), shape.back(), gather.getData().getType().getNumElements());
   if (!terms.labels || shape.back() == 0 ||
       gather.getIndices().getType().getNumElements() * shape.back() != gather.getData().getType().getNumElements())
     return std::nullopt;

@@ -448,6 +448,65 @@ func.func @other_loss(%x: tensor<6x5xf32>, %l: tensor<6xi64>) -> tensor<f32> {
 
 // -----
 
+// An index below 0 counts from the end of all 30 elements: no label is one.
+// CHECK-LABEL: func @loss_from_end(
+// CHECK-NEXT:    nn.cross_entropy %arg0, %arg1
+func.func @loss_from_end(%x: tensor<6x5xf32>, %l: tensor<6xi64>) -> tensor<f32> {
+  %m = nn.reduce max %x axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %mb = nn.broadcast %m dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %d = nn.sub %x, %mb : tensor<6x5xf32>
+  %e = nn.exp %d : tensor<6x5xf32>
+  %s = nn.reduce sum %e axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %g = nn.log %s : tensor<6xf32>
+  %gb = nn.broadcast %g dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %p = nn.sub %d, %gb : tensor<6x5xf32>
+  %flat = nn.reshape %p : tensor<6x5xf32> to tensor<30xf32>
+  %five = nn.constant dense<5> : tensor<6xi64>
+  %i = nn.iota axis 0 : tensor<6xi64>
+  %start = nn.mul %i, %five : tensor<6xi64>
+  %at = nn.add %start, %l : tensor<6xi64>
+  %zero = nn.constant dense<0> : tensor<6xi64>
+  %size = nn.constant dense<30> : tensor<6xi64>
+  %below = nn.compare lt %at, %zero : tensor<6xi64> -> tensor<6xi1>
+  %back = nn.add %at, %size : tensor<6xi64>
+  %index = nn.select %below, %back, %at : tensor<6xi1>, tensor<6xi64>
+  %t = nn.gather %flat[%index] axis 0 : tensor<30xf32>, tensor<6xi64> -> tensor<6xf32>
+  %r = nn.reduce sum %t axes [0] : tensor<6xf32> to tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// By another number it would read another element: left alone.
+// CHECK-LABEL: func @loss_from_elsewhere(
+// CHECK-NOT:     nn.cross_entropy
+// CHECK:         nn.gather
+func.func @loss_from_elsewhere(%x: tensor<6x5xf32>, %l: tensor<6xi64>) -> tensor<f32> {
+  %m = nn.reduce max %x axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %mb = nn.broadcast %m dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %d = nn.sub %x, %mb : tensor<6x5xf32>
+  %e = nn.exp %d : tensor<6x5xf32>
+  %s = nn.reduce sum %e axes [1] : tensor<6x5xf32> to tensor<6xf32>
+  %g = nn.log %s : tensor<6xf32>
+  %gb = nn.broadcast %g dims [0] : tensor<6xf32> to tensor<6x5xf32>
+  %p = nn.sub %d, %gb : tensor<6x5xf32>
+  %flat = nn.reshape %p : tensor<6x5xf32> to tensor<30xf32>
+  %five = nn.constant dense<5> : tensor<6xi64>
+  %i = nn.iota axis 0 : tensor<6xi64>
+  %start = nn.mul %i, %five : tensor<6xi64>
+  %at = nn.add %start, %l : tensor<6xi64>
+  %zero = nn.constant dense<0> : tensor<6xi64>
+  %size = nn.constant dense<25> : tensor<6xi64>
+  %below = nn.compare lt %at, %zero : tensor<6xi64> -> tensor<6xi1>
+  %back = nn.add %at, %size : tensor<6xi64>
+  %index = nn.select %below, %back, %at : tensor<6xi1>, tensor<6xi64>
+  %t = nn.gather %flat[%index] axis 0 : tensor<30xf32>, tensor<6xi64> -> tensor<6xf32>
+  %r = nn.reduce sum %t axes [0] : tensor<6xf32> to tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
 // CHECK-LABEL: func @gelu_tanh(
 // CHECK-NEXT:    %[[Y:.*]] = nn.gelu tanh %arg0 : tensor<8x16xf32>
 // CHECK-NEXT:    return %[[Y]]
