@@ -1,5 +1,6 @@
 //===- Executor.cpp - Runs the sections of a plan -------------------------===//
 #include "zero/Runtime/Executor/Executor.h"
+#include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Commands.h"
 #include "lib/Runtime/Executor/DelayedWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
@@ -156,18 +157,13 @@ Executor::~Executor() = default;
 
 Expected<std::unique_ptr<Executor>> Executor::create(const Container &container, Bootstrap &bootstrap,
                                                      const ExecutorOptions &options) {
+  ZERO_RETURN_IF_ERROR(agreeOnProgram(container, bootstrap));
   const schema::Plan &plan = container.plan();
   if (plan.world_size() != bootstrap.size())
     return bootstrap.agree(Status::badInput(
         "'" + container.path() + "' is compiled for " + std::to_string(plan.world_size()) + " ranks, this job has " +
         std::to_string(bootstrap.size()) + "; start it with mpirun -n " + std::to_string(plan.world_size()) +
         ", or recompile with: " + recompileCommand(container, bootstrap.size())));
-
-  // Other bytes on another rank would go unnoticed until the numbers are wrong.
-  uint64_t fingerprint = container.fingerprint(), first = fingerprint;
-  ZERO_RETURN_IF_ERROR(bootstrap.broadcast(&first, sizeof first, 0));
-  ZERO_RETURN_IF_ERROR(bootstrap.agree(
-      first == fingerprint ? Status() : Status::badInput("'" + container.path() + "' differs from the file of rank 0")));
 
   auto impl = std::make_unique<Impl>(container, bootstrap, options);
   bool generated = false;

@@ -1,5 +1,6 @@
 //===- Training.cpp - Runs a compiled program over data -------------------===//
 #include "zero/Runtime/Executor/Training.h"
+#include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Export.h"
 #include "lib/Runtime/Executor/Predict.h"
 #include "lib/Runtime/Executor/Report.h"
@@ -161,10 +162,12 @@ Status Training::check(const Container &container) const {
 }
 
 Status Training::run(Bootstrap &bootstrap) {
+  ZERO_RETURN_IF_ERROR(agreeOnFlags(options, bootstrap));
   auto opened = Container::open(options.program);
   ZERO_RETURN_IF_ERROR(bootstrap.agree(opened.status()));
   const Container &container = *opened;
   const schema::Plan &plan = container.plan();
+  ZERO_RETURN_IF_ERROR(agreeOnProgram(container, bootstrap));
   ZERO_RETURN_IF_ERROR(bootstrap.agree(check(container)));
   uint64_t samplesPerStep = uint64_t(plan.micro_batch()) * plan.accumulation_steps() * plan.world_size();
 
@@ -196,6 +199,8 @@ Status Training::run(Bootstrap &bootstrap) {
     ZERO_ASSIGN_OR_RETURN(schedule, planSteps(*samples, options.data, samplesPerStep, options.steps, options.epochs));
     return {};
   }()));
+  if (samples)
+    ZERO_RETURN_IF_ERROR(agreeOnData(options.data, *samples, bootstrap));
   if (bootstrap.rank() == 0)
     printProgram(container, *executor, bootstrap.size());
 
