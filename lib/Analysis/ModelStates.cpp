@@ -1,11 +1,14 @@
 //===- ModelStates.cpp - What the states of a model take, by formula ------===//
 #include "zero/Analysis/ModelStates.h"
+#include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "zero/Analysis/CommunicationReport.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -66,20 +69,40 @@ ModelStates computeModelStates(ModuleOp plan) {
   return sum;
 }
 
-int64_t getTrafficFactor(unsigned stage, int64_t microBatches, ReduceAt reduceAt) {
+std::optional<int64_t> countParameterElements(ModuleOp module) {
+  std::optional<int64_t> elements;
+  for (auto bucket : module.getOps<sharding::BucketOp>())
+    for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>())
+      elements = elements.value_or(0) + slot.getNumElements();
+  if (elements)
+    return elements;
+  // Functions of a step have the same parameters.
+  llvm::StringSet<> counted;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+      auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
+      auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+      if (role && type && role.getKind() == nn::RoleKind::Parameter && counted.insert(role.getName()).second)
+        elements = elements.value_or(0) + type.getNumElements();
+    }
+  return elements;
+}
+
+TrafficFactors getTrafficFactors(unsigned stage, int64_t microBatches, ReduceAt reduceAt) {
   const ShardedKinds sharded = kShardedKindsOfStage[stage];
   int64_t reductions = reduceAt == ReduceAt::MicroBatch ? microBatches : 1;
   if (sharded.parameter) // gathered for each pass
-    return reductions + 2 * microBatches;
-  // Updated parameters once a step; where nothing is sharded, what was reduced.
-  return reductions + (sharded.optimizer ? 1 : reductions);
+    return {reductions, 2 * microBatches};
+  return {reductions, sharded.optimizer ? 1 : reductions};
 }
 
-int64_t computeModelTraffic(int64_t elements, int64_t wireBytes, unsigned stage, int64_t worldSize,
+int64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
                             int64_t microBatches, ReduceAt reduceAt) {
-  // Of padded elements each rank's part is whole; multiplied last, for the product of all overflows first.
-  return llvm::divideCeil(elements, worldSize) * (worldSize - 1) * wireBytes *
-         getTrafficFactor(stage, microBatches, reduceAt);
+  TrafficFactors factors = getTrafficFactors(stage, microBatches, reduceAt);
+  int64_t gathered = kShardedKindsOfStage[stage].optimizer ? states.parameter : states.gradient;
+  // Of padded elements each rank's part is whole.
+  return llvm::divideCeil(elements, worldSize) * (worldSize - 1) *
+         (factors.reductions * states.gradient + factors.gathers * gathered);
 }
 
 } // namespace zero

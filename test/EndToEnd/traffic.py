@@ -57,6 +57,7 @@ def main():
                 # At stage 0 an all-reduce gathers as often as it reduces.
                 if stage == 0:
                     expected = 2 * (steps if reduce_at == "micro_batch" else 1) * padded * (ranks - 1) // ranks
+                elements = int(re.search(r"parameters: \d+ with (\d+) elements", table).group(1)) * 4
                 runs += 1
                 case = f"ranks={ranks} stage={stage} accumulation={steps} reduce_at={reduce_at}"
                 for row in counted:
@@ -68,6 +69,8 @@ def main():
                     if total != expected:
                         failures += 1
                         print(f"{case}: {total} bytes, the closed form says {expected}")
+                print(f"{case}: {total} bytes sent, {total * ranks / (ranks - 1) / padded:.3f} P; with (N-1)/N {total / padded:.3f} P, "
+                      f"of the parameters without padding {total / elements:.3f} P")
     print(f"{runs} runs, {failures} failures")
     sys.exit(bool(failures))
 

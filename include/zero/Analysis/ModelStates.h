@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
 namespace zero {
@@ -25,6 +26,7 @@ struct ShardedKinds {
 };
 inline constexpr ShardedKinds kShardedKindsOfStage[] = {
     {false, false, false}, {true, false, false}, {true, true, false}, {true, true, true}};
+constexpr bool isStage(int64_t number) { return number >= 0 && number < int64_t(std::size(kShardedKindsOfStage)); }
 
 /// Adam's states: float32 throughout; 16-bit parameters and gradients (K = 12 of arXiv 1910.02054); bfloat16
 /// parameters with float32 gradients (Megatron's distributed optimizer).
@@ -44,16 +46,24 @@ ModelStates computeModelStates(int64_t elements, ElementStates states, unsigned 
 /// ranks. Equal to the declared states where no parameter is kept whole.
 ModelStates computeModelStates(mlir::ModuleOp plan);
 
+/// The elements of all parameters of a module of any phase, without padding: slots of buckets where there are any, else
+/// arguments that are parameters, each once. None where the module has no parameter.
+std::optional<int64_t> countParameterElements(mlir::ModuleOp module);
+
 /// Where gradients of micro-batches are reduced.
 enum class ReduceAt { Step, MicroBatch };
 
-/// Elements that all ranks together move, divided by the ranks and by (N-1)/N, for each parameter element and step of A
-/// micro-batches, where every bucket is read in both passes: 2, A + 1 or 3A (stages 0 and 1 with gradients reduced once
-/// a step, stage 2, stage 3). Stage 0 all-reduces, which is a reduction and a gather, where it reduces.
-int64_t getTrafficFactor(unsigned stage, int64_t microBatches, ReduceAt reduceAt);
+/// How often a step of A micro-batches reduces and gathers the whole model, where every bucket is read in both passes:
+/// together 2, A + 1 or 3A times (stages 0 and 1 with gradients reduced once a step, stage 2, stage 3). Where nothing is
+/// sharded gradients are all-reduced, which is a reduction and a gather of them.
+struct TrafficFactors {
+  int64_t reductions, gathers;
+  int64_t total() const { return reductions + gathers; }
+};
+TrafficFactors getTrafficFactors(unsigned stage, int64_t microBatches, ReduceAt reduceAt);
 
-/// Bytes that each rank sends in a step: factor x elements x wire bytes x (N-1)/N.
-int64_t computeModelTraffic(int64_t elements, int64_t wireBytes, unsigned stage, int64_t worldSize,
+/// Bytes that each rank sends in a step: (N-1)/N x elements x the factors, in the types of gradients and parameters.
+int64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
                             int64_t microBatches, ReduceAt reduceAt);
 
 } // namespace zero

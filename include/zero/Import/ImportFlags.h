@@ -13,8 +13,9 @@ public:
   /// Help is listed under `category`.
   explicit ImportFlags(llvm::cl::OptionCategory &category);
 
-  /// The options that the flags say; prints to stderr what is wrong (usage: exit code 2) and returns none.
-  std::optional<ImportOptions> parse(llvm::StringRef toolName) const;
+  /// The options that the flags say; prints to stderr what is wrong (usage: exit code 2) and returns none. A loss is
+  /// needed, and labels where it reads any, but not where parameters are only listed or counted.
+  std::optional<ImportOptions> parse(llvm::StringRef toolName, bool countsOnly = false) const;
 
   /// The first of these flags that was given, without dashes; empty if none was (they are errors beside a
   /// `.mlir`).

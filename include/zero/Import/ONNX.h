@@ -29,7 +29,7 @@ struct LossSpec {
 
 struct ImportOptions {
   LossSpec loss;
-  /// False only for listParameters: then every output counts.
+  /// False only for listParameters and countTrainedElements: then every output counts.
   bool lossGiven = true;
   /// The labels' name in the data; empty only for a loss that is an output.
   std::string labels;
@@ -65,6 +65,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importONNX(llvm::StringRef path, const ImportO
 /// total.
 mlir::LogicalResult listParameters(llvm::StringRef path, const ImportOptions &options, mlir::MLIRContext *context,
                                    llvm::raw_ostream &os);
+
+/// The elements of all weights that would be trained, from shapes alone. Without a loss every output counts.
+mlir::FailureOr<int64_t> countTrainedElements(llvm::StringRef path, const ImportOptions &options,
+                                              mlir::MLIRContext *context);
 
 } // namespace zero
 

@@ -41,8 +41,9 @@ public:
            mlir::MLIRContext *context);
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  /// The float weights of the model as a table.
-  mlir::LogicalResult listParameters(llvm::raw_ostream &os);
+  /// The float weights of the model as a table. Returns the elements of those that are trained, as far as shapes are known
+  /// before import; `unknown` becomes the name of a trained one whose shape is not.
+  mlir::FailureOr<int64_t> listParameters(llvm::raw_ostream &os, std::string &unknown);
 
   /// As NodeContext::stored.
   enum class Origin { Initializer, Constant, Other };

@@ -51,14 +51,15 @@ llvm::StringRef ImportFlags::firstGiven() const {
   return "";
 }
 
-std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const {
+std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName, bool countsOnly) const {
+  const bool imports = !list && !countsOnly;
   auto wrong = [&](const llvm::Twine &text) {
     llvm::WithColor::error(llvm::errs(), toolName) << text << '\n';
     return std::nullopt;
   };
   ImportOptions options;
   options.lossGiven = loss.getNumOccurrences() != 0;
-  if (!options.lossGiven && !list)
+  if (!options.lossGiven && imports)
     return wrong("--loss is needed: cross-entropy[:OUTPUT], mse[:OUTPUT], output[:NAME] or none");
   std::optional<LossSpec> spec = options.lossGiven ? LossSpec::parse(loss) : LossSpec();
   if (!spec)
@@ -71,7 +72,7 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName) const 
                                    static_cast<const cl::Option *>(&trainConstants)})
       if (flag->getNumOccurrences())
         return wrong("--" + flag->ArgStr + " is for training, --loss=none trains nothing");
-  if (labels.empty() && !list && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
+  if (labels.empty() && imports && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
     return wrong("--loss=" + loss + " needs --labels=NAME");
   if (classAxis.getNumOccurrences()) {
     if (classAxis != 1)

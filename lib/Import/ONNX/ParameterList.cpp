@@ -85,7 +85,7 @@ static llvm::StringSet<> dependencies(const onnx::GraphProto &graph, ArrayRef<st
   return values;
 }
 
-LogicalResult Importer::listParameters(raw_ostream &os) {
+FailureOr<int64_t> Importer::listParameters(raw_ostream &os, std::string &unknownName) {
   if (failed(rules.check(location)))
     return failure();
   SmallVector<std::string> roots;
@@ -137,6 +137,8 @@ LogicalResult Importer::listParameters(raw_ostream &os) {
       if (attribute.name() == "value")
         type = attribute.t().data_type();
     StringRef output = proto.output(0);
+    if (isFloatType(type) && !rules.isFrozen(output) && startingValues.isNamed(output))
+      unknownName = output.str();
     if (isFloatType(type))
       unknown.push_back({output.str(), "?", typeText(type).str(), "?", usesText(rules.consumersOf(output)),
                          rules.isFrozen(output)          ? "no: frozen by --freeze=" + options.freezeRegex
@@ -147,11 +149,11 @@ LogicalResult Importer::listParameters(raw_ostream &os) {
   print(rows, os);
   os << "trained: " << trainedElements << " elements in " << trainedTensors << " tensors, of " << total << " in "
      << tensors << "\n";
-  return success();
+  return trainedElements;
 }
 
-LogicalResult zero::listParameters(StringRef path, const ImportOptions &options, MLIRContext *context,
-                                   raw_ostream &os) {
+static FailureOr<int64_t> list(StringRef path, const ImportOptions &options, MLIRContext *context, raw_ostream &os,
+                               std::string &unknown) {
   context->loadDialect<nn::NNDialect, func::FuncDialect>();
   Location location = NameLoc::get(StringAttr::get(context, path));
   std::unique_ptr<Model> model = Model::open(path, location);
@@ -160,5 +162,20 @@ LogicalResult zero::listParameters(StringRef path, const ImportOptions &options,
       failed(adoptWeightInputs(*model, options, location)) || failed(inlineFunctions(*model, location)))
     return failure();
   hoistInitializers(*model);
-  return Importer(*model, options, std::move(dims), context).listParameters(os);
+  return Importer(*model, options, std::move(dims), context).listParameters(os, unknown);
+}
+
+LogicalResult zero::listParameters(StringRef path, const ImportOptions &options, MLIRContext *context,
+                                   raw_ostream &os) {
+  std::string unknown;
+  return list(path, options, context, os, unknown);
+}
+
+FailureOr<int64_t> zero::countTrainedElements(StringRef path, const ImportOptions &options, MLIRContext *context) {
+  std::string unknown;
+  FailureOr<int64_t> elements = list(path, options, context, llvm::nulls(), unknown);
+  if (succeeded(elements) && !unknown.empty())
+    return emitError(NameLoc::get(StringAttr::get(context, path)))
+           << "--init makes '" << unknown << "' a parameter, whose shape is known only once the model is imported: zero-import it and plan the .mlir";
+  return elements;
 }

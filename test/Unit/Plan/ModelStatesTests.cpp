@@ -1,6 +1,9 @@
 //===- ModelStatesTests.cpp - Formulas of model states and traffic --------===//
+#include "SmallPlan.h"
 #include "zero/Analysis/ModelStates.h"
 #include <gtest/gtest.h>
+
+using namespace mlir;
 
 namespace zero {
 namespace {
@@ -53,12 +56,13 @@ TEST(ModelStates, RankOwnsWholeElements) {
 TEST(ModelStates, TenTrillionElementsDoNotOverflow) {
   ModelStates states = computeModelStates(10000 * kBillion, getAdamStates(Precision::BF16Grad32), 0, 1024);
   EXPECT_EQ(states.total(), 180000 * kBillion);
-  EXPECT_EQ(computeModelTraffic(10240 * kBillion, 4, 3, 1024, 100, ReduceAt::MicroBatch), 10 * kBillion * 1023 * 4 * 300);
+  EXPECT_EQ(computeModelTraffic(10240 * kBillion, {4, 4, 8}, 3, 1024, 100, ReduceAt::MicroBatch),
+            10 * kBillion * 1023 * 4 * 300);
 }
 
 TEST(ModelTraffic, TwiceThriceAndWithAccumulation) {
   auto factor = [](unsigned stage, int64_t microBatches, bool each = true) {
-    return getTrafficFactor(stage, microBatches, each ? ReduceAt::MicroBatch : ReduceAt::Step);
+    return getTrafficFactors(stage, microBatches, each ? ReduceAt::MicroBatch : ReduceAt::Step).total();
   };
   for (bool each : {false, true}) {
     EXPECT_EQ(factor(0, 1, each), 2);
@@ -72,8 +76,28 @@ TEST(ModelTraffic, TwiceThriceAndWithAccumulation) {
   EXPECT_EQ(factor(1, 5), 6);
   EXPECT_EQ(factor(2, 5), 6);
   EXPECT_EQ(factor(3, 5), 15);
-  EXPECT_EQ(computeModelTraffic(128, 4, 3, 2, 1, ReduceAt::MicroBatch), 3 * 128 * 4 / 2);
-  EXPECT_EQ(computeModelTraffic(128, 4, 3, 1, 1, ReduceAt::MicroBatch), 0);
+  auto bytes = [](ElementStates states, unsigned stage, int64_t ranks) {
+    return computeModelTraffic(128, states, stage, ranks, 1, ReduceAt::MicroBatch);
+  };
+  EXPECT_EQ(bytes({4, 4, 8}, 3, 2), 3 * 128 * 4 / 2);
+  EXPECT_EQ(bytes({4, 4, 8}, 3, 1), 0);
+  EXPECT_EQ(bytes({2, 4, 12}, 0, 2), (4 + 4) * 128 / 2); // all in the type of gradients
+  EXPECT_EQ(bytes({2, 4, 12}, 1, 2), (4 + 2) * 128 / 2);
+  EXPECT_EQ(bytes({2, 4, 12}, 3, 2), (4 + 2 + 2) * 128 / 2);
+}
+
+TEST(ModelStates, ParametersAreCountedInEveryPhase) {
+  MLIRContext context;
+  test::loadDialects(context);
+  auto count = [&](const std::string &text) {
+    return countParameterElements(*parseSourceString<ModuleOp>(text, &context));
+  };
+  EXPECT_EQ(count(test::smallPlan("#nn.external<\"m.onnx\", 0, 384, 1>")), 98);
+  std::string arguments = "(%x: tensor<?x4xf32> {nn.role = #nn.role<input \"x\">}, "
+                          "%w: tensor<4x3xf32> {nn.role = #nn.role<parameter \"w\">}, "
+                          "%c: tensor<9xf32> {nn.role = #nn.role<frozen \"c\">}) { return }\n";
+  EXPECT_EQ(count("func.func @micro" + arguments + "func.func @predict" + arguments), 12);
+  EXPECT_FALSE(count("func.func @forward() { return }"));
 }
 
 TEST(Precisions, NamesAreRead) {
