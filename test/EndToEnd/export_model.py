@@ -41,10 +41,16 @@ def train(work, data, out):
 def tensors(model):
     """Every tensor of a model by its place in it, with what the importer calls it."""
     found = {}
+    used = {value.name for value in [*model.graph.initializer, *model.graph.input]} | {name for node in model.graph.node for name in node.output}
 
-    def graph(part, path, prefixes):
+    def graph(part, path, prefixes, owner=None):
         for tensor in part.initializer:
-            found[path + ("init", tensor.name)] = (tensor, [p + tensor.name for p in prefixes])
+            names = [p + tensor.name for p in prefixes]
+            # Inside a node's graph: its own name if that is free, else with the node's in front.
+            if owner is not None and tensor.name in used:
+                names = [owner + "/" + tensor.name]
+            used.add(names[0])
+            found[path + ("init", tensor.name)] = (tensor, names)
         nodes(part.node, path, prefixes)
 
     def nodes(list_of_nodes, path, prefixes):
@@ -53,7 +59,7 @@ def tensors(model):
                 if attribute.type == onnx.AttributeProto.TENSOR:
                     found[path + (index, attribute.name)] = (attribute.t, [p + node.output[0] for p in prefixes])
                 if attribute.type == onnx.AttributeProto.GRAPH:
-                    graph(attribute.g, path + (index, attribute.name), prefixes)
+                    graph(attribute.g, path + (index, attribute.name), prefixes, node.name)
 
     graph(model.graph, (), [""])
     for index, function in enumerate(model.functions):
@@ -157,6 +163,7 @@ def places(work):
     def one(name, model, *flags, before=None):
         after, trained = export(work, name, "data.npz", [*loss, *flags])
         compare(name, before or model, after, trained)
+        check_predictions(work, name, os.path.join(work, "data.npz"))
         return after, trained
 
     for name, flags in (("initializers", ()), ("views", ()), ("shared", ()), ("unused", ()), ("small", ()), ("no_gradient", ()),
@@ -213,6 +220,12 @@ def places(work):
     write(work, "branch", models.branch())
     _, trained = one("branch", models.branch(), "--train-constants=.*")
     check(f"a branch's weight is {sorted(trained)}", sorted(trained) == ["V", "w"])
+
+    for name, names in (("branches_of_one_name", ["V", "w"]), ("loops", ["V4", "l2/w", "w"]), ("scan", ["V4", "decay", "gain"])):
+        model = getattr(models, name)()
+        write(work, name, model)
+        _, trained = one(name, model)
+        check(f"{name}: trained are {sorted(trained)}", sorted(trained) == names)
 
     # By way of a .mlir, from another folder; the file gone, and changed.
     write(work, "plain", models.initializers())

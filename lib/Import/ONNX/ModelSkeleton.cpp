@@ -2,14 +2,15 @@
 //
 // Walks the bytes of the model's file, not a parsed copy: all that is not a weight of the program stays as the exporter
 // wrote it, in its order, unknown fields too. A tensor whose values lie in the file is found by their place, in whatever
-// graph or function it is; others by name: initializers by their own, Constant and ConstantOfShape nodes by their output's,
-// in functions with the names of the calls in front.
+// graph or function it is; others by name: initializers by their own, inside nodes by what they became when they were moved out
+// (MovedInitializers.h), Constant and ConstantOfShape nodes by their output's, in functions with the names of the calls in front.
 //
 //   initializer w: dims, type, raw_data   =>   message 5 { bytes: dims, type;  data: parameter 'w' }
 //
 //===----------------------------------------------------------------------===//
 #include "zero/Import/ModelSkeleton.h"
 #include "ExternalData.h"
+#include "MovedInitializers.h"
 #include "WireReader.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -119,6 +120,7 @@ public:
 
   ModelSkeleton run(std::string &missing) {
     findCalls();
+    moved = movedInitializers(whole);
     Pieces pieces;
     bool changed = false;
     if (!rewrite(whole, pieces, changed, [&](WireFields &field, auto &out, bool &changes) {
@@ -266,7 +268,8 @@ private:
     return rewrite(graph, out, changed, [&](WireFields &field, Pieces &pieces, bool &changes) {
       if (field.is(onnx::GraphProto::kInitializerFieldNumber))
         return message(field, pieces, changes, [&](StringRef tensor, Pieces &inner, bool &inside) {
-          return rewriteTensor(tensor, find(nameOf(tensor), prefixes), inner, inside);
+          auto at = moved.find(tensor.data());
+          return rewriteTensor(tensor, at == moved.end() ? find(nameOf(tensor), prefixes) : find(at->second, {""}), inner, inside);
         });
       if (field.is(onnx::GraphProto::kNodeFieldNumber))
         return message(field, pieces, changes, [&](StringRef node, Pieces &inner, bool &inside) {
@@ -417,7 +420,10 @@ private:
     }
     if (!fields.ok())
       return false;
+    // Values that lie elsewhere in the file are not those of a tensor that only has the same name.
     std::optional<size_t> index = named;
+    if (named && tensors[*named].inModel && tensors[*named].bytes)
+      index = std::nullopt;
     if (auto at = byOffset.find(static_cast<uint64_t>(raw.data() - whole.data())); hasRaw && !raw.empty() && at != byOffset.end())
       index = at->second;
     bool trained = index && tensors[*index].trained;
@@ -569,6 +575,7 @@ private:
   llvm::StringMap<size_t> byName;
   llvm::DenseMap<uint64_t, size_t> byOffset;
   llvm::StringMap<Prefixes> calls;
+  MovedInitializers moved;
   size_t callCount = 0;
   std::vector<std::string_view> parts;
   uint64_t bytesEnd = 0;

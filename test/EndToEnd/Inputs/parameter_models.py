@@ -271,6 +271,46 @@ def branch():
                   node("MatMul", ["h", "V"], ["z"], name="fc2")], [tensor(V, "V"), tensor(random(4, 7, seed=2), "U")])
 
 
+def branches_of_one_name():
+    """Each branch of an If has an initializer `w`; that of the one not taken is not trained."""
+    def graph(name, values):
+        return helper.make_graph([node("MatMul", ["x", "w"], [name + "_c"], name=name + "_mul")], name, [],
+                                 [info(name + "_c", FLOAT, ["n", 7])], [tensor(values, "w")])
+
+    return model([node("Constant", [], ["no"], name="no", value=tensor(np.array(False), "no")),
+                  node("If", ["no"], ["h"], name="choice", then_branch=graph("then", random(4, 7, seed=2)), else_branch=graph("else", W)),
+                  node("MatMul", ["h", "V"], ["z"], name="fc2")], [tensor(V, "V")])
+
+
+def _loop(name, before, after, weight):
+    """Three turns of `h = tanh(h w)`, whose w is in the body."""
+    state = name + "_h"
+    body = helper.make_graph([node("MatMul", [state, "w"], [name + "_m"], name=name + "_mul"), node("Tanh", [name + "_m"], [name + "_o"], name=name + "_tanh"),
+                              node("Identity", [name + "_go"], [name + "_on"], name=name + "_id")], name + "_body",
+                             [info(name + "_i", TensorProto.INT64, []), info(name + "_go", TensorProto.BOOL, []), info(state, FLOAT, ["n", 4])],
+                             [info(name + "_on", TensorProto.BOOL, []), info(name + "_o", FLOAT, ["n", 4])], [weight])
+    return node("Loop", ["three", "", before], [after], name=name, body=body)
+
+
+def loops():
+    """Two loops whose bodies have an initializer of the same name, one of them as a list of numbers."""
+    first = random(4, 4, seed=3)
+    return model([node("Constant", [], ["three"], name="three", value=tensor(np.array(3), "three")), _loop("l1", "x", "a", tensor(first, "w")),
+                  _loop("l2", "a", "b", helper.make_tensor("w", FLOAT, [4, 4], random(4, 4, seed=4).flatten().tolist())),
+                  node("MatMul", ["b", "V4"], ["z"], name="fc")], [tensor(random(4, 3), "V4")])
+
+
+def scan():
+    """A Scan over columns, whose body has an initializer and reads a weight from outside."""
+    body = helper.make_graph([node("Mul", ["s", "decay"], ["d"], name="decay_it"), node("Add", ["d", "c"], ["t"], name="add"),
+                              node("Mul", ["t", "gain"], ["o"], name="gain_it")], "body", [info("s", FLOAT, ["n"]), info("c", FLOAT, ["n"])],
+                             [info("t", FLOAT, ["n"]), info("o", FLOAT, ["n"])], [tensor(np.array([0.5], np.float32), "decay")])
+    return model([node("ReduceSum", ["x", "last"], ["s0"], name="start", keepdims=0),
+                  node("Scan", ["s0", "x"], ["s1", "h"], name="scan", body=body, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[1]),
+                  node("MatMul", ["h", "V4"], ["z"], name="fc")],
+                 [tensor(random(4, 3), "V4"), tensor(np.array([1.5], np.float32), "gain"), tensor(np.array([1]), "last")])
+
+
 def double():
     """A weight of another float type behind a Cast."""
     return layers([node("Cast", ["W64"], ["W"], name="cast", to=FLOAT)],
