@@ -30,6 +30,14 @@ Status usageError(const CLI::ParseError &error) {
 
 /// Flags that do not fit together are bad input, named by both sides.
 Status checkTogether(const CLI::App &app, const RunFlags &flags) {
+  if (flags.device == DeviceKind::Trace) {
+    for (const CLI::Option *option : app.get_options()) {
+      std::string name = option->get_name();
+      if (option->count() && name != "--device" && name != "--steps" && name != "program")
+        return Status::wrongUsage("--device=trace runs nothing: of the other flags it takes --steps alone, but " + name + " is given");
+    }
+    return {};
+  }
   bool tokens = flags.training.data.format != DataFormat::Npz, length = flags.training.data.sequenceLength != 0;
   if (length && !tokens)
     return Status::badInput("--sequence-length is for token files (--data-format=bytes or u16), an .npz has its own shapes");
@@ -59,7 +67,8 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
   const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
-  std::string format = "npz", comm;
+  const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
+  std::string format = "npz", device = "cpu", comm;
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -86,6 +95,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
                  "Write the model's outputs for all samples of --data, by their ONNX names: of the weights as compiled, or with "
                  "--steps or --epochs after training")
       ->type_name("OUT.npz");
+  app.add_option("--device", device,
+                 "cpu (default), or trace: print what rank 0 would submit to its queues in --steps steps (default: 1), without data, "
+                 "memory or other ranks")
+      ->type_name("cpu|trace")->check(CLI::IsMember(devices).description(""));
   app.add_option("--comm", comm,
                  "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
       ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));
@@ -110,6 +123,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   if (app.remaining_size())
     return unknownArgument(app);
   training.data.format = formats.at(format);
+  flags.device = devices.at(device);
   if (!comm.empty())
     flags.comm = comms.at(comm);
   if (const std::string &path = training.exportPath;

@@ -8,9 +8,11 @@
 namespace zero {
 
 enum class CommKind { Mpi, Loopback };
+enum class DeviceKind { Cpu, Trace };
 
 struct RunFlags {
   TrainingOptions training;
+  DeviceKind device = DeviceKind::Cpu;
   std::optional<CommKind> comm; ///< as given
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;

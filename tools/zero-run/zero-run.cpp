@@ -4,7 +4,9 @@
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Executor/Executor.h"
+#include "zero/Runtime/Executor/ShowProgram.h"
 #include <cstdio>
+#include <iostream>
 
 using namespace zero;
 
@@ -53,6 +55,13 @@ int main(int argc, char **argv) {
     return 0;
   }
   const RunFlags &flags = **parsed;
+  if (flags.device == DeviceKind::Trace) {
+    if (env::startedByMpirun())
+      return fail(Status::badInput("--device=trace shows rank 0 alone: start it without mpirun"));
+    Status shown = showProgram(flags.training.program, std::max<uint64_t>(flags.training.steps, 1), std::cout);
+    std::cout.flush();
+    return shown.ok() ? 0 : fail(shown);
+  }
   auto ranks = loopbackRanks(flags);
   if (!ranks.ok())
     return fail(ranks.status());

@@ -3,6 +3,7 @@
 #include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Commands.h"
 #include "lib/Runtime/Executor/DelayedWork.h"
+#include "lib/Runtime/Executor/ShownWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
 #include <cmath>
 #include <cstring>
@@ -29,7 +30,7 @@ struct Section {
 
 struct Executor::Impl {
   Impl(const Container &container, Bootstrap &bootstrap, const ExecutorOptions &options)
-      : container(container), plan(container.plan()), bootstrap(bootstrap), options(options), device(createCpuDevice()),
+      : container(container), plan(container.plan()), bootstrap(bootstrap), options(options), device(options.createDevice()),
         compute(options.threads), others(1) {}
 
   /// What this rank does alone; the caller agrees on the outcome.
@@ -60,11 +61,11 @@ Status Executor::Impl::allocate() {
   bool generated = false;
   for (const schema::Kernel *kernel : records(plan.kernels()))
     generated |= kernel->generated();
-  if (generated) {
+  if (generated && device->runs()) {
     ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, variant));
   }
   ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank()));
-  return memory.loadWeights(container);
+  return device->runs() ? memory.loadWeights(container) : Status();
 }
 
 /// One channel for each queue that holds a collective, in the same order on all ranks.
@@ -84,13 +85,17 @@ Status Executor::Impl::createChannels() {
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
   section.name = text(record.name());
   for (uint32_t i = 0; i < record.events(); ++i)
-    section.events.push_back(device->createEvent());
+    section.events.push_back(device->createEvent(section.name + ".e" + std::to_string(i)));
   for (const schema::Command *command : records(record.commands())) {
     Step step;
-    auto work = factory.make(*command, section.name, static_cast<uint32_t>(section.steps.size()), traffic);
-    if (!work.ok())
-      return work.status().annotate(section.name);
-    step.work = std::move(*work);
+    if (device->runs()) {
+      auto work = factory.make(*command, section.name, static_cast<uint32_t>(section.steps.size()), traffic);
+      if (!work.ok())
+        return work.status().annotate(section.name);
+      step.work = std::move(*work);
+    } else {
+      step.work = std::make_unique<ShownWork>(plan, *command, section.name + " " + std::to_string(section.steps.size()), memory);
+    }
     if (options.delaySeed) // each command of each rank has a sequence of its own
       step.work = std::make_unique<DelayedWork>(
           std::move(step.work), options.delaySeed * 1000003 + bootstrap.rank() * 10007 + sections.size() * 101 + section.steps.size());
@@ -169,7 +174,9 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
   bool generated = false;
   for (const schema::Kernel *kernel : records(plan.kernels()))
     generated |= kernel->generated();
-  ZERO_ASSIGN_OR_RETURN(impl->variant, agreeOnVariant(container, bootstrap, generated));
+  if (impl->device->runs()) {
+    ZERO_ASSIGN_OR_RETURN(impl->variant, agreeOnVariant(container, bootstrap, generated));
+  }
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->allocate()));
   ZERO_RETURN_IF_ERROR(impl->createChannels());
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->build()));
@@ -188,6 +195,8 @@ const std::byte *Executor::output(size_t index) const {
 }
 
 Status Executor::runUpdate(uint64_t step) {
+  if (!impl->device->runs()) // there is no memory to write scalars to
+    return impl->runSection("update");
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
     double value = scalar->value();
     if (text(scalar->kind()) != "learning_rate")

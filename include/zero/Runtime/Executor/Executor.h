@@ -8,7 +8,9 @@
 
 #include "zero/Container/Container.h"
 #include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/HAL/Device.h"
 #include "zero/Runtime/Kernels/Kernel.h"
+#include <functional>
 #include <string_view>
 
 namespace zero {
@@ -17,6 +19,8 @@ class Trace;
 
 struct ExecutorOptions {
   unsigned threads = 1;
+  /// Where it runs, or is only shown.
+  std::function<std::unique_ptr<Device>()> createDevice = createCpuDevice;
   Trace *trace = nullptr; ///< receives what every command did, where set
   uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
 };

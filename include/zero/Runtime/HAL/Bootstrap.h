@@ -49,6 +49,9 @@ struct JobOptions {
   std::function<void(const Status &)> report;
 };
 
+/// Rank `rank` of `size` alone, for a device that does not run: there are no peers, and its channels carry nothing.
+std::unique_ptr<Bootstrap> createTraceBootstrap(unsigned rank, unsigned size);
+
 /// Runs `body` once per rank, as threads of this process. Gives the exit code.
 int runLoopback(unsigned ranks, const JobOptions &options, const std::function<Status(Bootstrap &)> &body);
 

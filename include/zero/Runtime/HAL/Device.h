@@ -8,6 +8,7 @@
 
 #include "zero/Runtime/HAL/Arena.h"
 #include "zero/Runtime/HAL/Queue.h"
+#include <iosfwd>
 #include <memory>
 #include <string>
 
@@ -26,10 +27,17 @@ public:
   virtual ~Device() = default;
   virtual Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size) = 0;
   virtual std::unique_ptr<Queue> createQueue(const QueueOptions &options, Failure &failure) = 0;
-  virtual std::unique_ptr<Event> createEvent() = 0;
+  /// The name is for backends that show it.
+  virtual std::unique_ptr<Event> createEvent(const std::string &name = "") = 0;
+  /// Whether work is done. Where it is only shown, arenas are addresses without memory behind them.
+  virtual bool runs() const { return true; }
 };
 
 std::unique_ptr<Device> createCpuDevice();
+
+/// Prints the stream of commands to `out`, the same text on every machine: allocations, queues, and for each queue in the order of submission
+/// what it runs, what that reads and writes, whose bytes it uses again, and which events it records and waits for. `out` outlives it.
+std::unique_ptr<Device> createTraceDevice(std::ostream &out);
 
 } // namespace zero
 

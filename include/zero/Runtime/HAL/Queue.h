@@ -1,20 +1,40 @@
 //===- Queue.h - Runs what is submitted, in order -------------------------===//
 //
-// Equivalent to: a CUDA stream; on CPUs a worker thread. The compute queue of a CPU is the thread that submits.
+// Equivalent to: a CUDA stream; on CPUs a worker thread. The compute queue of a CPU is the thread that submits. The trace backend prints
+// what is submitted.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_HAL_QUEUE_H
 #define ZERO_RUNTIME_HAL_QUEUE_H
 
 #include "zero/Runtime/HAL/Event.h"
+#include <cstddef>
+#include <string>
+#include <vector>
 
 namespace zero {
+
+/// What a command is, for a backend that shows work instead of doing it.
+struct WorkDescription {
+  /// Bytes of an arena of the device that made it.
+  struct Range {
+    const std::byte *begin;
+    uint64_t size;
+    std::string buffer;
+    bool write;
+  };
+  std::string place; ///< "micro_first 3"
+  std::string title; ///< "matmul node_addmm"
+  uint64_t wireBytes = 0;
+  std::vector<Range> ranges; ///< what it reads, then what it writes
+};
 
 /// What one command does. Lives longer than every submission of it.
 class Work {
 public:
   virtual ~Work() = default;
   virtual Status run() = 0;
+  virtual WorkDescription describe() const { return {}; }
 };
 
 class Queue {

@@ -58,7 +58,7 @@ public:
     return std::make_unique<ThreadQueue>(options, failure);
   }
 
-  std::unique_ptr<Event> createEvent() override { return std::make_unique<CpuEvent>(); }
+  std::unique_ptr<Event> createEvent(const std::string &) override { return std::make_unique<CpuEvent>(); }
 };
 
 } // namespace
