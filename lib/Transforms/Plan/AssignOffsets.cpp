@@ -16,8 +16,10 @@
 //   plan.buffer @c .. {offset = 256, ..}
 //
 // States lie one after the other; behind them every section uses the same bytes for what lives in it. Buffers
-// are placed one by one at the smallest gap that is free while they live, in several orders; the tightest
-// result is kept. Section `predict`, which shares no buffer with the step's sections, is packed by itself: what
+// are placed one by one at the lowest or smallest gap that is free while they live, in several orders; the tightest
+// result is kept. While that takes more than what lives at one time, the buffer that ends highest is placed
+// earlier and all are placed again, as often as a count of work allows: never by a clock, so that a plan is the
+// same wherever it is made. Section `predict`, which shares no buffer with the step's sections, is packed by itself: what
 // it needs moves nothing of theirs.
 //
 //===----------------------------------------------------------------------===//
@@ -47,12 +49,42 @@ struct TransientBuffer {
       length += range.last - range.first + 1;
     return length;
   }
-  bool overlaps(const TransientBuffer &other) const {
-    return llvm::any_of(ranges, [&](const LiveRange &a) {
-      return llvm::any_of(other.ranges, [&](const LiveRange &b) { return a.overlaps(b); });
-    });
-  }
 };
+
+/// For each buffer those that live at the same time, increasing.
+using Neighbours = std::vector<SmallVector<unsigned, 8>>;
+
+Neighbours findNeighbours(ArrayRef<TransientBuffer> buffers) {
+  struct Begin {
+    LiveRange range;
+    unsigned index;
+  };
+  std::vector<Begin> begins;
+  for (auto [index, buffer] : llvm::enumerate(buffers))
+    for (const LiveRange &range : buffer.ranges)
+      begins.push_back({range, static_cast<unsigned>(index)});
+  llvm::sort(begins, [](const Begin &a, const Begin &b) {
+    return std::tie(a.range.section, a.range.first, a.index) < std::tie(b.range.section, b.range.first, b.index);
+  });
+  Neighbours neighbours(buffers.size());
+  std::vector<Begin> alive;
+  for (const Begin &begin : begins) {
+    llvm::erase_if(alive, [&](const Begin &other) {
+      return other.range.section != begin.range.section || other.range.last < begin.range.first;
+    });
+    for (const Begin &other : alive) {
+      neighbours[begin.index].push_back(other.index);
+      neighbours[other.index].push_back(begin.index);
+    }
+    alive.push_back(begin);
+  }
+  // Those that meet in several sections once.
+  for (SmallVector<unsigned, 8> &of : neighbours) {
+    llvm::sort(of);
+    of.erase(llvm::unique(of), of.end());
+  }
+  return neighbours;
+}
 
 /// Offsets of the buffers and the end of the highest.
 struct Packing {
@@ -63,30 +95,29 @@ struct Packing {
 enum class Gap { Lowest, Smallest };
 
 /// Places the buffers in `order`, each in the lowest or smallest gap between those that live with it.
-Packing pack(ArrayRef<TransientBuffer> buffers, ArrayRef<unsigned> order, Gap rule) {
+Packing pack(ArrayRef<TransientBuffer> buffers, const Neighbours &neighbours, ArrayRef<unsigned> order, Gap rule) {
+  constexpr int64_t kNowhere = -1;
   Packing packing;
-  packing.offsets.assign(buffers.size(), 0);
-  SmallVector<unsigned> placed;
+  packing.offsets.assign(buffers.size(), kNowhere);
   SmallVector<std::pair<int64_t, int64_t>> taken;
   for (unsigned index : order) {
     const TransientBuffer &buffer = buffers[index];
     taken.clear();
-    for (unsigned other : placed)
-      if (buffer.overlaps(buffers[other]))
+    for (unsigned other : neighbours[index])
+      if (packing.offsets[other] != kNowhere)
         taken.push_back({packing.offsets[other], packing.offsets[other] + buffers[other].bytes});
     llvm::sort(taken);
-    int64_t end = 0, best = -1, bestGap = 0;
+    int64_t end = 0, best = kNowhere, bestGap = 0;
     for (auto [from, to] : taken) {
       int64_t gap = from - end;
-      if (gap >= buffer.bytes && (best < 0 || (rule == Gap::Smallest && gap < bestGap))) {
+      if (gap >= buffer.bytes && (best == kNowhere || (rule == Gap::Smallest && gap < bestGap))) {
         best = end;
         bestGap = gap;
       }
       end = std::max(end, to);
     }
-    packing.offsets[index] = best < 0 ? end : best;
+    packing.offsets[index] = best == kNowhere ? end : best;
     packing.end = std::max(packing.end, packing.offsets[index] + buffer.bytes);
-    placed.push_back(index);
   }
   return packing;
 }
@@ -106,6 +137,9 @@ int64_t getLowerBound(ArrayRef<TransientBuffer> buffers) {
   return most;
 }
 
+/// What placing all buffers once may cost in sum: a quarter of a second at most where nothing reaches the lower bound.
+constexpr size_t kMostWork = size_t(1) << 25;
+
 Packing packTightly(ArrayRef<TransientBuffer> buffers) {
   using Less = llvm::function_ref<bool(const TransientBuffer &, const TransientBuffer &)>;
   auto larger = [](const TransientBuffer &a, const TransientBuffer &b) { return a.bytes > b.bytes; };
@@ -123,18 +157,50 @@ Packing packTightly(ArrayRef<TransientBuffer> buffers) {
     return start(a) < start(b);
   };
   const int64_t bound = getLowerBound(buffers);
+  const Neighbours neighbours = findNeighbours(buffers);
+  struct Start {
+    SmallVector<unsigned> order;
+    Gap rule;
+    int64_t end;
+  };
+  SmallVector<Start> starts;
   std::optional<Packing> best;
+  auto keep = [&](Packing packing) {
+    if (!best || packing.end < best->end)
+      best = std::move(packing);
+    return best->end == bound;
+  };
   for (Less less : {Less(larger), Less(heavier), Less(longer), Less(earlier)}) {
     SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, buffers.size()));
     llvm::sort(order, [&](unsigned a, unsigned b) {
       return less(buffers[a], buffers[b]) || (!less(buffers[b], buffers[a]) && a < b);
     });
     for (Gap rule : {Gap::Lowest, Gap::Smallest}) {
-      Packing packing = pack(buffers, order, rule);
-      if (!best || packing.end < best->end)
-        best = std::move(packing);
-      if (best->end == bound)
+      Packing packing = pack(buffers, neighbours, order, rule);
+      starts.push_back({order, rule, packing.end});
+      if (keep(std::move(packing)))
         return *best;
+    }
+  }
+  // From the best orders on: what ends highest had too little choice.
+  llvm::stable_sort(starts, [](const Start &a, const Start &b) { return a.end < b.end; });
+  size_t work = 1;
+  for (const SmallVector<unsigned, 8> &of : neighbours)
+    work += of.size() + 1;
+  const size_t rounds = kMostWork / (work * starts.size() * 8);
+  for (Start &start : starts) {
+    for (size_t round = 0; round < rounds; ++round) {
+      Packing packing = pack(buffers, neighbours, start.order, start.rule);
+      auto highest = llvm::find_if(start.order, [&](unsigned index) {
+        return packing.offsets[index] + buffers[index].bytes == packing.end;
+      });
+      if (keep(std::move(packing)))
+        return *best;
+      if (highest == start.order.begin())
+        break;
+      // In front of half of those before it.
+      auto place = start.order.begin() + (highest - start.order.begin()) / 2;
+      std::rotate(place, highest, highest + 1);
     }
   }
   return *best;

@@ -1,0 +1,110 @@
+"""How close arenas are to the least that any assignment of offsets could need, and that no two buffers that live together share bytes.
+
+Read from phase `plan` as text, by own rules: a buffer lives from its first to its last access in a section, what a collective touches until the program waits
+for it, an output to the end of section predict. The bound is the largest sum of bytes, rounded up to 64, that live at one command.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 1.03
+
+
+def measure(path):
+    """(arena bytes, least bytes, pairs of buffers that clash) of each arena, by kind."""
+    arenas, buffers, lives = {}, {}, collections.defaultdict(dict)
+    outputs, section, lengths = [], None, {}
+    for line in path.read_text().splitlines():
+        if match := re.search(r"plan\.arena @(\w+) .*memory_kind (\w+)>.*size_bytes = (\d+)", line):
+            arenas[match[1]] = (match[2], int(match[3]))
+        elif match := re.search(r'plan\.buffer @(?:"([^"]+)"|([\w.$-]+)) in @(\w+) \{(.*)\}', line):
+            number = {key: int(value) for key, value in re.findall(r"(offset|size_bytes) = (\d+)", match[4])}
+            buffers[match[1] or match[2]] = (match[3], number["offset"], -(-number["size_bytes"] // 64) * 64, bool(re.search(r", state\b|\bstate,", match[4])))
+        elif match := re.search(r"plan\.section @(\w+)", line):
+            section, lengths[match[1]] = match[1], 0
+        elif section and re.match(r"\s+plan\.(dispatch|collective|copy|zero) ", line):
+            index = lengths[section]
+            lengths[section] += 1
+            awaited = re.search(r"awaited_at = (\d+)", line)
+            last = max(index, int(awaited[1]) - 1) if awaited else index
+            for name, plain, size in re.findall(r'<@(?:"([^"]+)"|([\w.$-]+)), \d+, (\d+)', line):
+                if int(size):
+                    first, before = lives[name or plain].get(section, (index, index))
+                    lives[name or plain][section] = (first, max(before, last))
+        elif match := re.search(r'plan\.output .* at <@(?:"([^"]+)"|([\w.$-]+))', line):
+            outputs.append(match[1] or match[2])
+    for name in outputs:
+        if "predict" in lives[name]:
+            lives[name]["predict"] = (lives[name]["predict"][0], lengths["predict"] - 1)
+    for arena, (kind, size) in arenas.items():
+        states = sum(b[2] for b in buffers.values() if b[0] == arena and b[3])
+        most, clashes = 0, 0
+        for section, length in lengths.items():
+            begins, ends = collections.defaultdict(list), collections.defaultdict(list)
+            for name, (where, offset, size_here, state) in buffers.items():
+                if where == arena and not state and section in lives[name] and size_here:
+                    begins[lives[name][section][0]].append((offset, offset + size_here))
+                    ends[lives[name][section][1] + 1].append((offset, offset + size_here))
+            alive, total = set(), 0
+            for at in range(length):
+                for one in ends[at]:
+                    alive.remove(one)
+                    total -= one[1] - one[0]
+                for one in begins[at]:
+                    clashes += sum(one[0] < other[1] and other[0] < one[1] for other in alive) + (one[0] < states)
+                    alive.add(one)
+                    total += one[1] - one[0]
+                most = max(most, total)
+        yield kind, size, states + most, clashes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--golden", type=pathlib.Path)
+    parser.add_argument("--layers", type=int, nargs="*", default=[2, 3, 6, 12, 24, 48, 96])
+    a = parser.parse_args()
+    a.work.mkdir(parents=True, exist_ok=True)
+    cases = []
+    if a.golden:
+        models = [p.with_suffix("").name for p in sorted(a.golden.glob("*.onnx"))]
+        for model in models:
+            for stage in range(4):
+                for prefetch in ([0, 20000] if stage == 3 else [0]):
+                    for steps in (1, 2):
+                        cases.append((model, a.golden / (model + ".onnx"), 4, stage, prefetch, steps, 50000))
+    else:
+        for layers in a.layers:
+            for width, heads, sequence, vocabulary, batch in ((768, 12, 1024, 50257, 2), (128, 4, 128, 256, 8)):
+                path = a.work / f"gpt{layers}-{width}.onnx"
+                subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", f"--layers={layers}", f"--width={width}", f"--heads={heads}",
+                                f"--sequence={sequence}", f"--vocabulary={vocabulary}", "--shapes-only", "-o", path], check=True, stdout=subprocess.DEVNULL)
+                block = 12 * width * width
+                for stage, prefetch, steps in ((0, 0, 1), (2, 0, 2), (3, 0, 1), (3, 2 * block, 2)):
+                    cases.append((f"gpt of {layers} layers, width {width}", path, batch, stage, prefetch, steps, block + 20 * width))
+    failures, worst = 0, 0
+    for name, path, batch, stage, prefetch, steps, bucket in cases:
+        (a.work / "config.json").write_text(json.dumps({
+            "train_micro_batch_size_per_gpu": batch, "gradient_accumulation_steps": steps,
+            "zero_optimization": {"stage": stage, "reduce_bucket_size": bucket, "stage3_prefetch_bucket_size": prefetch}}))
+        subprocess.run([a.bin / "zero-compile", path, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=4",
+                        "--plan-only", "--dump-phases", a.work / "dump"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for kind, size, least, clashes in measure(a.work / "dump/5-plan.mlir"):
+            worst = max(worst, size / least)
+            bad = clashes or size > LIMIT * least or size < least
+            failures += bool(bad)
+            print(f"{'FAILED: ' if bad else ''}{name}, stage {stage}, prefetch {prefetch}, accumulation {steps}, {kind}: {size} bytes, least {least}, "
+                  f"factor {size / least:.4f}{f', {clashes} buffers clash' if clashes else ''}", flush=True)
+    print(f"{len(cases)} plans, {failures} failures, the worst factor is {worst:.4f}")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
