@@ -1,8 +1,8 @@
 """ONNX's node tests as folders of files: model.onnx, and for each data set the arrays to bind, the data and what must come out.
 
 The onnx package makes the cases (models, inputs, expected outputs) when it is asked; that takes seconds, so they are kept in a
-folder named after its version. What an input is for is read off the graph: inputs that only shapes, axes, sizes or counts depend on
-are bound (--bind-input), the others are data.
+folder named after its version. What an input is for is read off the graph: inputs that only shapes, axes, sizes or counts depend on,
+and integers that these depend on too, are bound (--bind-input); the others are data.
 """
 import collections
 import dataclasses
@@ -71,7 +71,7 @@ def all_nodes(nodes):
 
 
 def bound_inputs(model):
-    """Inputs that only shapes, axes, sizes or counts depend on."""
+    """Inputs that only shapes, axes, sizes or counts depend on, and integers that these depend on too."""
     graph = model.graph
     functions = {(f.domain, f.name): f for f in model.functions}
     readers = collections.defaultdict(list)
@@ -115,7 +115,12 @@ def bound_inputs(model):
         known[name] = (data, shape)
         return known[name]
 
-    return [i.name for i in graph.input if verdict(i.name) == (False, True)]
+    def says_shapes(value):
+        data, shape = verdict(value.name)
+        # Integers that are computed with besides (the sizes of a grid) say shapes nevertheless.
+        return shape and (not data or value.type.tensor_type.elem_type == onnx.TensorProto.INT64)
+
+    return [i.name for i in graph.input if says_shapes(i)]
 
 
 def element_types(model):

@@ -4,7 +4,7 @@ import re
 # The newest operator set that the project promises; newer cases may be refused.
 NEWEST_OPSET = 23
 # Passed cases; raised whenever more pass, never lowered.
-FLOOR = 1519
+FLOOR = 1523
 # Cases of these operators pass unless their opset is above NEWEST_OPSET, their type is exotic, or their shape depends on data.
 MUST_PASS = [
     r"Conv$", r"ConvTranspose$", r"conv_", r"convtranspose", r"(Global)?(Average|Max|Lp)Pool$", r"(averagepool|maxpool|lppool|global)",
