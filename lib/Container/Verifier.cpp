@@ -358,7 +358,7 @@ private:
     for (const schema::StepScalar *scalar : records(plan.step_scalars())) {
       std::string name = "step scalar " + quoted(text(scalar->kind()));
       if (text(scalar->kind()) != "learning_rate" && text(scalar->kind()) != "bias_correction1" &&
-          text(scalar->kind()) != "bias_correction2")
+          text(scalar->kind()) != "bias_correction2" && text(scalar->kind()) != "skip_non_finite")
         return wrong(name + " is unknown");
       ZERO_RETURN_IF_ERROR(checkSlice(scalar->slice(), name));
       if (scalar->slice()->size() != sizeof(float))
@@ -367,7 +367,8 @@ private:
     for (const schema::StepResult *result : records(plan.step_results())) {
       std::string name = "step result " + quoted(text(result->kind()));
       bool count = text(result->kind()) == "label_count";
-      if (!count && text(result->kind()) != "loss" && text(result->kind()) != "grad_norm")
+      if (!count && text(result->kind()) != "loss" && text(result->kind()) != "grad_norm" &&
+          text(result->kind()) != "skipped" && text(result->kind()) != "loss_sum")
         return wrong(name + " is unknown");
       if (result->element() != (count ? schema::ElementType::i64 : schema::ElementType::f32))
         return wrong(name + " has the wrong element type");

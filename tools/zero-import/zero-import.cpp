@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
   cl::OptionCategory category("zero-import");
   cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
   cl::opt<std::string> output("o", cl::value_desc("MODEL.mlir"), cl::init("-"),
-                              cl::desc("Where the module goes; - is standard output"), cl::cat(category));
+                              cl::desc("Where the module goes (default -, standard output)"), cl::cat(category));
   zero::ImportFlags flags(category);
   cl::HideUnrelatedOptions(category);
   std::string problem;

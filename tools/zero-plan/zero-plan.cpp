@@ -24,7 +24,7 @@ int fail(int code, const Twine &message) {
 struct Flags {
   cl::OptionCategory category{"Plan"}, importing{"Parameters of an .onnx file"};
   cl::opt<std::string> model{"model", cl::value_desc("psi:NUMBER|FILE.onnx|FILE.mlir"), cl::cat(category),
-                             cl::desc("The model: its number of parameter elements, as in psi:7.5e9, or a file whose trained parameters are counted")};
+                             cl::desc("The model: its number of parameter elements, as in psi:7.5e9, or a file whose trained parameters are counted (required)")};
   cl::list<int64_t> stages{"zero-stage", cl::value_desc("N,..."), cl::CommaSeparated, cl::cat(category),
                            cl::desc("ZeRO stages (default 0,1,2,3)")};
   cl::list<int64_t> worldSizes{"world-size", cl::value_desc("N,..."), cl::CommaSeparated, cl::cat(category),

@@ -68,16 +68,17 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
   const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
   const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
-  std::string format = "npz", device = "cpu", comm;
+  const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
+  std::string format = "npz", device = "cpu", comm, onNan = "stop", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
       ->type_name("FILE")->required();
-  app.add_option("--data", training.data.path, "What to train on or predict from: an .npz with one array per input, or a file of tokens")
+  app.add_option("--data", training.data.path, "What to train on or predict from: an .npz with one array per input, or a file of tokens (required to train)")
       ->type_name("FILE");
   app.add_option("--data-format", format, "npz (default), or a file of tokens: bytes, u16 (little-endian)")
       ->type_name("npz|bytes|u16")->check(CLI::IsMember(formats).description(""));
-  app.add_option("--sequence-length", training.data.sequenceLength, "Tokens of a sample of a token file")
+  app.add_option("--sequence-length", training.data.sequenceLength, "Tokens of a sample of a token file (required there)")
       ->type_name("T")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last; none with --predict alone)")
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
@@ -85,15 +86,20 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   CLI::Option *seed = app.add_option("--seed", training.data.seed, "Decides the order of a token file's samples (default: 0)")
       ->type_name("N");
-  app.add_option("--metrics", training.metricsPath, "Write one JSON object a step")->type_name("FILE.jsonl");
-  app.add_option("--trace", training.tracePath, "Write what every queue did, for Perfetto or chrome://tracing")
+  app.add_option("--on-nan", onNan,
+                 "What a loss or gradient norm that is NaN or infinite does, on all ranks before the update: stop (default; exit 1, "
+                 "nothing is updated), skip (parameters and optimizer states keep their bits, their step count does not advance, as "
+                 "with PyTorch's GradScaler; the data do; skipped_steps counts), ignore (update with it)")
+      ->type_name("stop|skip|ignore")->check(CLI::IsMember(onNans).description(""));
+  app.add_option("--metrics", training.metricsPath, "Write one JSON object a step (default: none)")->type_name("FILE.jsonl");
+  app.add_option("--trace", training.tracePath, "Write what every queue did, for Perfetto or chrome://tracing (default: none)")
       ->type_name("FILE.json");
   app.add_option("--export", training.exportPath,
-                 "Write the trained parameters by their ONNX names, or the model that was compiled with them in it")
+                 "Write the trained parameters by their ONNX names, or the model that was compiled with them in it (default: none)")
       ->type_name("FILE.safetensors|FILE.onnx");
   app.add_option("--predict", training.predictPath,
                  "Write the model's outputs for all samples of --data, by their ONNX names: of the weights as compiled, or with "
-                 "--steps or --epochs after training")
+                 "--steps or --epochs after training (default: none)")
       ->type_name("OUT.npz");
   app.add_option("--device", device,
                  "cpu (default), or trace: print what rank 0 would submit to its queues in --steps steps (default: 1), without data, "
@@ -106,6 +112,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("N")->check(CLI::Range(1u, 4096u).description(""));
   app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
       ->type_name("N")->check(CLI::Range(1u, 1024u).description(""));
+  app.add_option("--flight-recorder", flightRecorder,
+                 "Where DIR/rank-R.json is written for each rank when one is lost or stuck: its last 64 collectives with step, "
+                 "parameter, bytes, times (default: zero-flight-recorder; none: nothing is written)")
+      ->type_name("DIR");
   app.add_option("--timeout-seconds", flags.timeoutSeconds, "Longest wait for another rank (default: 60)")
       ->type_name("S")->check(CLI::Range(0.001, 1e9).description(""));
 
@@ -124,6 +134,8 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
     return unknownArgument(app);
   training.data.format = formats.at(format);
   flags.device = devices.at(device);
+  training.onNan = onNans.at(onNan);
+  flags.flightRecorder = flightRecorder == "none" ? "" : flightRecorder;
   if (!comm.empty())
     flags.comm = comms.at(comm);
   if (const std::string &path = training.exportPath;

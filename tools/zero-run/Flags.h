@@ -16,6 +16,7 @@ struct RunFlags {
   std::optional<CommKind> comm; ///< as given
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;
+  std::string flightRecorder; ///< a folder; empty: none
 };
 
 /// Reads the command line. Gives nothing where the user asked for help or the version, which is then in `output`.

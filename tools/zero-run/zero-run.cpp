@@ -4,6 +4,7 @@
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Executor/Executor.h"
+#include "zero/Runtime/Executor/FlightRecorder.h"
 #include "zero/Runtime/Executor/ShowProgram.h"
 #include <cstdio>
 #include <iostream>
@@ -70,6 +71,10 @@ int main(int argc, char **argv) {
   JobOptions options;
   options.timeoutSeconds = flags.timeoutSeconds;
   options.report = report;
+  if (!flags.flightRecorder.empty())
+    options.record = [&](const JobView &view, const std::vector<unsigned> &ranks) {
+      return writeFlightRecords(flags.flightRecorder, view, ranks);
+    };
   auto body = [&](Bootstrap &bootstrap) { return training.run(bootstrap); };
   return *ranks ? runLoopback(*ranks, options, body) : runMpi(options, body);
 }

@@ -1,11 +1,13 @@
 //===- Env.cpp - Every environment variable that the runtime reads --------===//
 #include "zero/Runtime/Base/Env.h"
 #include <cstdlib>
-#include <initializer_list>
+#include <string>
 
-/// The rank as the launchers say it, or null.
+/// The rank as the launchers say it.
+static constexpr const char *kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+
 static const char *rankVariable() {
-  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+  for (const char *name : kRankVariables)
     if (const char *value = std::getenv(name))
       return value;
   return nullptr;
@@ -21,4 +23,12 @@ uint64_t zero::env::testDelaySeed() {
 unsigned zero::env::launchedRank() {
   const char *value = rankVariable();
   return value ? static_cast<unsigned>(std::strtoul(value, nullptr, 10)) : 0;
+}
+
+std::optional<unsigned> zero::env::launchedRank(std::string_view variables) {
+  std::string all = '\0' + std::string(variables) + '\0';
+  for (const char *name : kRankVariables)
+    if (size_t at = all.find('\0' + std::string(name) + "="); at != std::string::npos)
+      return static_cast<unsigned>(std::strtoul(all.c_str() + all.find('=', at) + 1, nullptr, 10));
+  return std::nullopt;
 }

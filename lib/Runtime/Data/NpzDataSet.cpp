@@ -4,7 +4,7 @@
 // input that is the same for all samples is an array of just its shape.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Data/MappedFile.h"
+#include "lib/Runtime/Data/DataFile.h"
 #include "lib/Runtime/Data/Npy.h"
 #include "lib/Runtime/Data/NumpyType.h"
 #include "lib/Runtime/Data/Openers.h"
@@ -27,7 +27,7 @@ class NpzDataSet final : public DataSet {
 public:
   static Expected<std::unique_ptr<DataSet>> open(const DataOptions &options, const schema::Plan &plan) {
     auto data = std::make_unique<NpzDataSet>();
-    ZERO_ASSIGN_OR_RETURN(data->file, MappedFile::open(options.path));
+    ZERO_ASSIGN_OR_RETURN(data->file, DataFile::open(options.path));
     if (Status status = data->load(plan, options.trains); !status.ok())
       return status.annotate("'" + options.path + "'");
     return std::unique_ptr<DataSet>(std::move(data));
@@ -35,23 +35,24 @@ public:
 
   uint64_t samples() const override { return count; }
 
-  void read(size_t input, uint64_t, uint64_t first, uint64_t number, void *target) const override {
-    readInOrder(input, first, number, target);
+  Status read(size_t input, uint64_t, uint64_t first, uint64_t number, void *target) const override {
+    return readInOrder(input, first, number, target);
   }
 
-  void readInOrder(size_t input, uint64_t first, uint64_t number, void *target) const override {
+  Status readInOrder(size_t input, uint64_t first, uint64_t number, void *target) const override {
     const Array &array = arrays[input];
-    if (array.unbatched) {
-      std::memcpy(target, array.data.data(), array.data.size());
-      return;
-    }
-    std::memcpy(target, array.data.data() + first * array.sampleBytes, number * array.sampleBytes);
+    uint64_t offset = array.unbatched ? 0 : first * array.sampleBytes;
+    uint64_t size = array.unbatched ? array.size : number * array.sampleBytes;
+    if (!array.inFile)
+      std::memcpy(target, array.storage.data() + array.offset + offset, size);
+    return array.inFile ? file->read(array.offset + offset, target, size) : Status();
   }
 
 private:
   struct Array {
     std::string storage; ///< of an array that was deflated
-    std::string_view data;
+    bool inFile = true;
+    uint64_t offset = 0, size = 0; ///< in the file or in `storage`
     uint64_t sampleBytes = 0;
     bool unbatched = false;
   };
@@ -81,6 +82,7 @@ private:
     for (size_t i = 0; i < members.size(); ++i)
       if (!used[i])
         notes.push_back("array '" + arrayName(members[i]) + "' of the data is not used");
+    file->unmap();
     return {};
   }
 
@@ -99,7 +101,9 @@ private:
     if (!fits)
       return Status::badInput((array.unbatched ? "has the shape " : "has samples of shape ") + shapeText(npy.shape, first) +
                               ", the model takes " + shapeText(shape, first));
-    array.data = npy.data;
+    array.inFile = array.storage.empty();
+    array.offset = array.inFile ? file->offsetOf(npy.data) : static_cast<uint64_t>(npy.data.data() - array.storage.data());
+    array.size = npy.data.size();
     if (!array.unbatched) {
       if (!samples)
         samples = npy.shape[0];
@@ -121,7 +125,7 @@ private:
     return names.empty() ? " none" : names;
   }
 
-  std::unique_ptr<MappedFile> file;
+  std::unique_ptr<DataFile> file;
   std::vector<Array> arrays;
   uint64_t count = 0;
 };

@@ -4,7 +4,7 @@
 // a pure function of seed and epoch.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Data/MappedFile.h"
+#include "lib/Runtime/Data/DataFile.h"
 #include "lib/Runtime/Data/Openers.h"
 #include "lib/Runtime/Data/Permutation.h"
 #include "zero/Container/PlanView.h"
@@ -16,44 +16,50 @@ class TokenDataSet final : public DataSet {
 public:
   static Expected<std::unique_ptr<DataSet>> open(const DataOptions &options, const schema::Plan &plan) {
     auto data = std::make_unique<TokenDataSet>();
-    ZERO_ASSIGN_OR_RETURN(data->file, MappedFile::open(options.path));
+    ZERO_ASSIGN_OR_RETURN(data->file, DataFile::open(options.path));
     if (Status status = data->check(options, plan); !status.ok())
       return status.annotate("'" + options.path + "'");
+    data->file->unmap();
     return std::unique_ptr<DataSet>(std::move(data));
   }
 
   uint64_t samples() const override { return (tokens - labelsAhead) / length; }
 
-  void read(size_t input, uint64_t epoch, uint64_t first, uint64_t number, void *target) const override {
+  Status read(size_t input, uint64_t epoch, uint64_t first, uint64_t number, void *target) const override {
     Permutation order(samples(), seed, epoch);
-    copy(input, first, number, target, [&](uint64_t place) { return order(place); });
+    return copy(input, first, number, target, [&](uint64_t place) { return order(place); });
   }
 
-  void readInOrder(size_t input, uint64_t first, uint64_t number, void *target) const override {
-    copy(input, first, number, target, [](uint64_t place) { return place; });
+  Status readInOrder(size_t input, uint64_t first, uint64_t number, void *target) const override {
+    return copy(input, first, number, target, [](uint64_t place) { return place; });
   }
 
 private:
   template <typename Order>
-  void copy(size_t input, uint64_t first, uint64_t number, void *target, Order order) const {
+  Status copy(size_t input, uint64_t first, uint64_t number, void *target, Order order) const {
     for (uint64_t i = 0; i < number; ++i) {
       uint64_t begin = order(first + i) * length + (isLabel[input] ? 1 : 0);
-      char *row = static_cast<char *>(target) + i * length * (wide[input] ? 8 : 4);
+      const uint64_t width = wide[input] ? 8 : 4;
+      char *row = static_cast<char *>(target) + i * length * width;
+      // The narrow tokens lie at the end of the row while they become wide from its start.
+      char *narrow = row + length * (width - tokenBytes);
+      ZERO_RETURN_IF_ERROR(file->read(begin * tokenBytes, narrow, length * tokenBytes));
       for (uint64_t t = 0; t < length; ++t) {
         if (wide[input])
-          store<int64_t>(row, t, tokenAt(begin + t));
+          store<int64_t>(row, t, tokenAt(narrow, t));
         else
-          store<int32_t>(row, t, tokenAt(begin + t));
+          store<int32_t>(row, t, tokenAt(narrow, t));
       }
     }
+    return {};
   }
 
   template <typename T> static void store(char *row, uint64_t t, uint16_t token) {
     T value = token;
     std::memcpy(row + t * sizeof(T), &value, sizeof(T));
   }
-  uint16_t tokenAt(uint64_t i) const {
-    const unsigned char *bytes = reinterpret_cast<const unsigned char *>(file->bytes().data());
+  uint16_t tokenAt(const char *data, uint64_t i) const {
+    const unsigned char *bytes = reinterpret_cast<const unsigned char *>(data);
     return tokenBytes == 1 ? bytes[i] : static_cast<uint16_t>(bytes[2 * i] | bytes[2 * i + 1] << 8);
   }
 
@@ -61,9 +67,9 @@ private:
     tokenBytes = options.format == DataFormat::Bytes ? 1 : 2;
     length = options.sequenceLength;
     seed = options.seed;
-    if (file->bytes().size() % tokenBytes != 0)
-      return Status::badInput("has " + std::to_string(file->bytes().size()) + " bytes, not a multiple of 2");
-    tokens = file->bytes().size() / tokenBytes;
+    if (file->size() % tokenBytes != 0)
+      return Status::badInput("has " + std::to_string(file->size()) + " bytes, not a multiple of 2");
+    tokens = file->size() / tokenBytes;
     labelsAhead = trains(plan) ? 1 : 0;
     if (tokens < length + labelsAhead)
       return Status::badInput("has " + std::to_string(tokens) + " tokens, one sample needs " +
@@ -98,14 +104,15 @@ private:
   Status checkTokens(const schema::Input &input, const std::string &name) const {
     if (input.limit() == 0 || input.limit() >= (tokenBytes == 1 ? 256 : 65536))
       return {};
+    const char *all = file->bytes().data();
     for (uint64_t i = 0; i < tokens; ++i)
-      if (tokenAt(i) >= input.limit())
-        return Status::badInput("holds token " + std::to_string(tokenAt(i)) + " at " + std::to_string(i) + ", outside [0, " +
+      if (tokenAt(all, i) >= input.limit())
+        return Status::badInput("holds token " + std::to_string(tokenAt(all, i)) + " at " + std::to_string(i) + ", outside [0, " +
                                 std::to_string(input.limit()) + ") of " + name);
     return {};
   }
 
-  std::unique_ptr<MappedFile> file;
+  std::unique_ptr<DataFile> file;
   unsigned tokenBytes = 1;
   uint64_t length = 0, tokens = 0, seed = 0, labelsAhead = 1;
   std::vector<bool> isLabel, wide;

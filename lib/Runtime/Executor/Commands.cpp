@@ -78,13 +78,15 @@ private:
 
 class CollectiveWork final : public CommandWork {
 public:
-  CollectiveWork(const schema::Collective &record, const Memory &memory, Channel &channel, std::atomic<uint64_t> &counter)
+  CollectiveWork(const schema::Collective &record, const Memory &memory, Channel &channel, uint32_t name,
+                 std::atomic<uint64_t> &counter)
       : kind(record.kind()), element(record.element()), source(memory.at(*record.source())),
         target(memory.at(*record.target())), staging(record.staging() ? memory.at(*record.staging()) : nullptr),
-        size(std::min(record.source()->size(), record.target()->size())), channel(channel), counter(counter) {}
+        size(std::min(record.source()->size(), record.target()->size())), channel(channel), name(name), counter(counter) {}
 
   Status execute() override {
     uint64_t before = channel.bytesSent();
+    channel.announce(name);
     ZERO_RETURN_IF_ERROR(exchange());
     counter.fetch_add(channel.bytesSent() - before, std::memory_order_relaxed);
     return {};
@@ -113,6 +115,7 @@ private:
   std::byte *source, *target, *staging;
   uint64_t size;
   Channel &channel;
+  uint32_t name;
   std::atomic<uint64_t> &counter;
 };
 
@@ -182,15 +185,19 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::makeDispatch(const schema
   return std::unique_ptr<CommandWork>(std::make_unique<LibraryDispatch>(std::move(kernel), std::move(pointers), parallel));
 }
 
-/// "b2 (h.0.attn.weight ...)": the bucket and its first parameters, or what a control sum is of.
-std::string CommandFactory::describe(const schema::Collective &collective) const {
-  std::string label(text(collective.label()));
+/// "all_gather b2 (h.0.attn.weight ...)": the bucket and its first parameters, or what a control sum is of.
+JobView::Name CommandFactory::nameOf(const schema::Collective &collective) const {
+  JobView::Name name = {schema::EnumNameCollectiveKind(collective.kind()), std::string(text(collective.label())), "", ""};
+  name.text = name.kind + " " + name.label;
   for (const schema::Bucket *bucket : records(plan.buckets())) {
     auto slots = records(bucket->slots());
-    if (text(bucket->name()) == label && slots.size())
-      return label + " (" + std::string(text(slots[0]->name())) + (slots.size() > 1 ? " ...)" : ")");
+    if (text(bucket->name()) != name.label || !slots.size())
+      continue;
+    name.parameter = text(slots[0]->name());
+    name.text += " (" + name.parameter + (slots.size() > 1 ? " ...)" : ")");
+    break;
   }
-  return label;
+  return name;
 }
 
 Expected<std::unique_ptr<CommandWork>> CommandFactory::makeAction(const schema::Command &command, TrafficCounters &traffic,
@@ -219,9 +226,10 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::makeAction(const schema::
     std::atomic<uint64_t> &counter = collective.kind() == schema::CollectiveKind::all_gather       ? traffic.allGather
                                      : collective.kind() == schema::CollectiveKind::reduce_scatter ? traffic.reduceScatter
                                                                                                    : traffic.control;
-    label = std::string(schema::EnumNameCollectiveKind(collective.kind())) + " " + describe(collective);
+    JobView::Name name = nameOf(collective);
+    label = name.text;
     return std::unique_ptr<CommandWork>(std::make_unique<CollectiveWork>(
-        collective, memory, *channels[static_cast<size_t>(command.queue())], counter));
+        collective, memory, *channels[static_cast<size_t>(command.queue())], view.addName(std::move(name)), counter));
   }
   case schema::Action::NONE:
     break;

@@ -43,9 +43,9 @@ class CommandFactory {
 public:
   CommandFactory(const schema::Plan &plan, const Memory &memory, const KernelLibrary *library,
                  const KernelOptions &kernelOptions, ParallelFor &compute, ParallelFor &others,
-                 const std::array<Channel *, kQueueCount> &channels, Trace *trace)
+                 const std::array<Channel *, kQueueCount> &channels, JobView &view, Trace *trace)
       : plan(plan), memory(memory), library(library), kernelOptions(kernelOptions), compute(compute), others(others),
-        channels(channels), trace(trace) {}
+        channels(channels), view(view), trace(trace) {}
 
   /// `section` and `number`: where the command stands in the plan, for the trace.
   Expected<std::unique_ptr<CommandWork>> make(const schema::Command &command, std::string_view section, uint32_t number,
@@ -55,7 +55,7 @@ private:
   Expected<std::unique_ptr<CommandWork>> makeAction(const schema::Command &command, TrafficCounters &traffic, std::string &label);
   Expected<std::unique_ptr<CommandWork>> makeDispatch(const schema::Dispatch &dispatch, schema::QueueKind queue);
   Expected<std::shared_ptr<Kernel>> libraryKernel(const std::string &name, const schema::Dispatch &dispatch, schema::QueueKind queue);
-  std::string describe(const schema::Collective &collective) const;
+  JobView::Name nameOf(const schema::Collective &collective) const;
 
   const schema::Plan &plan;
   const Memory &memory;
@@ -63,6 +63,7 @@ private:
   KernelOptions kernelOptions;
   ParallelFor &compute, &others;
   std::array<Channel *, kQueueCount> channels;
+  JobView &view;
   Trace *trace;
   /// Dispatches with the same parameters on the same queue share a kernel: they never run at once.
   std::map<std::string, std::shared_ptr<Kernel>> kernels;

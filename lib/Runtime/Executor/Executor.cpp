@@ -3,6 +3,7 @@
 #include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Commands.h"
 #include "lib/Runtime/Executor/DelayedWork.h"
+#include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/ShownWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
 #include <cmath>
@@ -24,6 +25,7 @@ struct Section {
   std::vector<std::unique_ptr<Event>> events;
   std::vector<Step> steps;
   uint64_t instance = 0; ///< how often it ran: what its events count
+  uint32_t place = 0;    ///< its name in the view of the job
 };
 
 } // namespace
@@ -47,6 +49,7 @@ struct Executor::Impl {
   ExecutorOptions options;
   CpuVariant variant = CpuVariant::X86_64_V3;
   TrafficCounters traffic;
+  float ownLossSum = 0;
   // In the order of their lifetimes: queues end before what they use.
   std::unique_ptr<Device> device;
   Memory memory;
@@ -84,6 +87,7 @@ Status Executor::Impl::createChannels() {
 
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
   section.name = text(record.name());
+  section.place = bootstrap.view().addPlace(section.name);
   for (uint32_t i = 0; i < record.events(); ++i)
     section.events.push_back(device->createEvent(section.name + ".e" + std::to_string(i)));
   for (const schema::Command *command : records(record.commands())) {
@@ -129,7 +133,8 @@ Status Executor::Impl::build() {
   std::array<Channel *, kQueueCount> channelOf;
   for (size_t queue = 0; queue < kQueueCount; ++queue)
     channelOf[queue] = channels[queue].get();
-  CommandFactory factory(plan, memory, library.get(), kernelOptions, compute, others, channelOf, options.trace);
+  CommandFactory factory(plan, memory, library.get(), kernelOptions, compute, others, channelOf, bootstrap.view(),
+                         options.trace);
   sections.resize(records(plan.sections()).size());
   for (size_t i = 0; i < sections.size(); ++i)
     ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
@@ -138,6 +143,7 @@ Status Executor::Impl::build() {
 
 Status Executor::Impl::runSection(Section &section) {
   uint64_t instance = ++section.instance;
+  bootstrap.view().moveTo(section.place);
   for (Step &step : section.steps) {
     for (Event *event : step.waits)
       step.queue->wait(*event, instance);
@@ -199,26 +205,40 @@ Status Executor::runUpdate(uint64_t step) {
     return impl->runSection("update");
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
     double value = scalar->value();
-    if (text(scalar->kind()) != "learning_rate")
+    if (text(scalar->kind()) == "skip_non_finite")
+      value = impl->options.skipNonFinite ? 1.0 : 0.0;
+    else if (text(scalar->kind()) != "learning_rate")
       value = 1.0 - std::pow(value, static_cast<double>(step));
     float rounded = static_cast<float>(value);
     std::memcpy(impl->memory.at(*scalar->slice()), &rounded, sizeof rounded);
   }
+  for (const schema::StepResult *result : records(impl->plan.step_results()))
+    if (text(result->kind()) == "loss_sum") // the update sums it over the ranks
+      std::memcpy(&impl->ownLossSum, impl->memory.at(*result->slice()), sizeof impl->ownLossSum);
   return impl->runSection("update");
 }
 
 StepResults Executor::results() const {
   StepResults results;
+  results.ownLossSum = impl->ownLossSum;
+  float skipped = 0;
   for (const schema::StepResult *result : records(impl->plan.step_results())) {
     const void *source = impl->memory.at(*result->slice());
     if (text(result->kind()) == "loss")
       std::memcpy(&results.loss, source, sizeof results.loss);
     else if (text(result->kind()) == "grad_norm")
       std::memcpy(&results.gradNorm, source, sizeof results.gradNorm);
-    else
+    else if (text(result->kind()) == "skipped")
+      std::memcpy(&skipped, source, sizeof skipped);
+    else if (text(result->kind()) == "label_count")
       std::memcpy(&results.labelCount, source, sizeof results.labelCount);
   }
+  results.skipped = skipped != 0;
   return results;
+}
+
+std::string Executor::nonFiniteGradients() const {
+  return findNonFiniteGradients(impl->plan, impl->memory, impl->bootstrap.rank());
 }
 
 double Executor::learningRate() const {

@@ -25,13 +25,11 @@ inline std::string jsonString(std::string_view text) {
   return json + "\"";
 }
 
-/// A number with as many digits as a float32 (9) or a float64 (17) needs to come back with the same bits. What is no number
-/// stays visible as NaN or Infinity, as Python's json module reads and writes it.
+/// A number with as many digits as a float32 (9) or a float64 (17) needs to come back with the same bits. JSON has no word
+/// for NaN and infinity: null, and whoever writes it says beside it what it was.
 inline std::string jsonNumber(double value, int digits) {
-  if (value != value)
-    return "NaN";
   if (value - value != 0)
-    return value > 0 ? "Infinity" : "-Infinity";
+    return "null";
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;

@@ -28,8 +28,10 @@ public:
       status = open(path);
     ZERO_RETURN_IF_ERROR(bootstrap.agree(status));
     for (uint64_t first = 0; first < samples; first += perRun) {
-      read(first + (batched ? bootstrap.rank() * batch : 0));
+      bootstrap.view().moveTo(JobView::kPredicting);
+      ZERO_RETURN_IF_ERROR(read(first + (batched ? bootstrap.rank() * batch : 0)));
       ZERO_RETURN_IF_ERROR(executor.runPredict());
+      bootstrap.view().moveTo(JobView::kPredicting);
       ZERO_RETURN_IF_ERROR(write(first));
     }
     return bootstrap.agree(writer ? writer->commit() : Status());
@@ -51,21 +53,22 @@ private:
   }
 
   /// This rank's samples from place `first` on; the last sample stands in for those that are not there.
-  void read(uint64_t first) {
+  Status read(uint64_t first) {
     auto inputs = records(plan.inputs());
     for (uint32_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i]->predict())
         continue;
       auto *target = static_cast<std::byte *>(executor.input(i));
       if (inputs[i]->unbatched()) {
-        data->readInOrder(i, 0, 1, target);
+        ZERO_RETURN_IF_ERROR(data->readInOrder(i, 0, 1, target));
         continue;
       }
       uint64_t there = std::min(batch, samples - std::min(samples, first)), bytes = inputs[i]->slice()->size() / batch;
-      data->readInOrder(i, first, there, target);
+      ZERO_RETURN_IF_ERROR(data->readInOrder(i, first, there, target));
       for (uint64_t place = there; place < batch; ++place)
-        data->readInOrder(i, samples - 1, 1, target + place * bytes);
+        ZERO_RETURN_IF_ERROR(data->readInOrder(i, samples - 1, 1, target + place * bytes));
     }
+    return {};
   }
 
   /// The samples of the run that began with sample `first`, from all ranks in order.

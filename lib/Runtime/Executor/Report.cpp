@@ -3,6 +3,7 @@
 #include "lib/Runtime/Executor/JsonText.h"
 #include "zero/Runtime/Base/Env.h"
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <unistd.h>
@@ -37,6 +38,14 @@ Status MetricsFile::write(const StepReport &report) {
   add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
   add("comm_bytes_control", std::to_string(report.traffic.control));
   add("peak_device_bytes", std::to_string(report.deviceBytes));
+  add("skipped_steps", std::to_string(report.skippedSteps));
+  std::string nonFinite;
+  for (auto [key, value] : {std::pair("loss", report.results.loss), std::pair("grad_norm", report.results.gradNorm)})
+    if (!std::isfinite(value))
+      nonFinite += std::string(nonFinite.empty() ? "\"" : ", \"") + key + "\": \"" +
+                   (std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf") + "\"";
+  if (!nonFinite.empty())
+    add("non_finite", "{" + nonFinite + "}");
   line += "}\n";
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
     return cannotWrite(path);
@@ -62,23 +71,25 @@ Progress::Progress(uint64_t steps, uint64_t stepsPerLine)
 void Progress::show(const StepReport &report) {
   ++done;
   elapsed += report.seconds;
-  char line[200];
+  char line[240], skipped[40] = "";
+  if (report.skippedSteps)
+    std::snprintf(skipped, sizeof skipped, "  skipped %llu", static_cast<unsigned long long>(report.skippedSteps));
   if (terminal) {
     // At most ten times a second; the last step always.
     if (done != steps && elapsed - shown < 0.1)
       return;
     shown = elapsed;
     uint64_t left = static_cast<uint64_t>(elapsed / static_cast<double>(done) * static_cast<double>(steps - done) + 0.5);
-    std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f  %.1f samples/s  %llu:%02llu left\033[K",
+    std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f%s  %.1f samples/s  %llu:%02llu left\033[K",
                   static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
+                  skipped, report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
                   static_cast<unsigned long long>(left % 60));
   } else {
     if (report.step != 1 && report.step != steps && report.step % stepsPerLine != 0)
       return;
-    std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f  %.1f samples/s\n",
+    std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f%s  %.1f samples/s\n",
                   static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  report.results.gradNorm, report.samplesPerSecond);
+                  report.results.gradNorm, skipped, report.samplesPerSecond);
   }
   std::fputs(line, stdout);
   std::fflush(stdout);

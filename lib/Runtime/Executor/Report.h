@@ -16,6 +16,7 @@ struct StepReport {
   double samplesPerSecond;
   Traffic traffic; ///< of this step
   uint64_t deviceBytes;
+  uint64_t skippedSteps; ///< up to this one
 };
 
 /// One JSON object a step, one line each, complete after every step.

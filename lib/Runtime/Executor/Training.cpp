@@ -2,6 +2,7 @@
 #include "zero/Runtime/Executor/Training.h"
 #include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Export.h"
+#include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/Predict.h"
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/Trace.h"
@@ -10,6 +11,7 @@
 #include "zero/Runtime/Base/OutputFile.h"
 #include <chrono>
 #include <charconv>
+#include <cmath>
 
 namespace zero {
 namespace {
@@ -30,12 +32,15 @@ public:
     ZERO_RETURN_IF_ERROR(bootstrap.agree(opened));
     Progress progress(schedule.steps, stepsPerLine);
     for (uint64_t step = 0; step < schedule.steps; ++step) {
-      StepReport report;
+      StepReport report = {};
       Status status = runStep(step, report);
-      if (status.ok() && speaks()) {
-        if (!options.metricsPath.empty())
-          status = metrics.write(report);
-        progress.show(report);
+      bool complete = report.step != 0;
+      if (complete && speaks()) {
+        Status written = options.metricsPath.empty() ? Status() : metrics.write(report);
+        if (status.ok()) {
+          progress.show(report);
+          status = written;
+        }
       }
       if (!status.ok()) {
         if (speaks())
@@ -45,6 +50,9 @@ public:
     }
     if (speaks())
       progress.finish();
+    if (speaks() && skipped)
+      std::printf("note: %llu of %llu steps were skipped, the first was %s\n", static_cast<unsigned long long>(skipped),
+                  static_cast<unsigned long long>(schedule.steps), firstSkipped.c_str());
     return {};
   }
 
@@ -59,13 +67,13 @@ private:
     uint64_t epoch = step / schedule.stepsPerEpoch, inEpoch = step % schedule.stepsPerEpoch;
     uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
     for (uint64_t micro = 0; micro < microBatches; ++micro) {
+      bootstrap.view().moveTo(step + 1, JobView::kReadingData);
       uint64_t first = ((inEpoch * microBatches + micro) * ranks + bootstrap.rank()) * batch;
       for (uint32_t i = 0; i < records(plan.inputs()).size(); ++i)
-        data.read(i, epoch, first, batch, executor.input(i));
+        ZERO_RETURN_IF_ERROR(data.read(i, epoch, first, batch, executor.input(i)));
       ZERO_RETURN_IF_ERROR(executor.runMicroBatch(static_cast<unsigned>(micro)));
     }
-    ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1));
-    report.step = step + 1;
+    ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1 - skipped));
     report.results = executor.results();
     if (report.results.labelCount == 0) // the same on all ranks: the count is a sum over them
       return bootstrap.agree(Status::programFailed("no label of this step counts: all of them are the ignored value"));
@@ -76,6 +84,24 @@ private:
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
     report.deviceBytes = executor.deviceBytes();
+    bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
+    Status status = finite || options.onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
+    report.step = step + 1;
+    report.skippedSteps = skipped;
+    return status;
+  }
+
+  /// A step whose loss or norm is not finite, on all ranks; its update changed nothing.
+  Status stopOrSkip(uint64_t step) {
+    skipped += executor.results().skipped;
+    if (options.onNan == OnNan::Skip && skipped > 1)
+      return {};
+    ZERO_ASSIGN_OR_RETURN(std::string what, describeNonFinite(plan, executor, bootstrap));
+    if (options.onNan == OnNan::Stop)
+      return bootstrap.agree(Status::programFailed(
+          what + (executor.results().skipped ? "; nothing was updated (--on-nan=skip goes on without such steps)"
+                                             : "; the update has run: an earlier compiler made this program")));
+    firstSkipped = "step " + std::to_string(step) + ": " + what;
     return {};
   }
 
@@ -86,7 +112,17 @@ private:
   Executor &executor;
   Bootstrap &bootstrap;
   MetricsFile metrics;
+  uint64_t skipped = 0; ///< steps whose update was held back: the same on all ranks
+  std::string firstSkipped;
 };
+
+/// Whether the program leaves its states alone where a step is not finite; one of an earlier compiler does not.
+bool holdsBack(const schema::Plan &plan) {
+  for (const schema::StepResult *result : records(plan.step_results()))
+    if (text(result->kind()) == "skipped")
+      return true;
+  return false;
+}
 
 /// The value of `steps_per_print` in the effective configuration, or DeepSpeed's default.
 Expected<uint64_t> stepsPerPrint(const Container &container) {
@@ -152,6 +188,9 @@ Status Training::check(const Container &container) const {
       return Status::badInput(program + " is compiled with --loss=none: it predicts and cannot train" +
                               (asked.starts_with("--predict") ? ", and " + asked : "; " + asked + " is for training"));
   }
+  if (options.trains() && options.onNan == OnNan::Skip && !holdsBack(plan))
+    return Status::badInput(program + " cannot hold an update back, which --on-nan=skip asks for; recompile with: " +
+                            recompileCommand(container, plan.world_size()));
   if (options.predictPath.empty())
     return {};
   if (!findSection(plan, "predict"))
@@ -186,6 +225,7 @@ Status Training::run(Bootstrap &bootstrap) {
   executorOptions.threads = options.threads;
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
+  executorOptions.skipNonFinite = options.onNan != OnNan::Ignore;
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
 
   Schedule schedule = {};
@@ -215,6 +255,7 @@ Status Training::run(Bootstrap &bootstrap) {
   if (status.ok() && !options.predictPath.empty())
     status = predict(options.predictPath, container, samples.get(), *executor, bootstrap);
   const bool finished = status.ok();
+  bootstrap.view().moveTo(JobView::kExporting);
   if (finished && !options.exportPath.empty())
     status = exportParameters(options.exportPath, container, *executor, bootstrap);
   // An export that fails, on all ranks alike, does not take the trace with it; a rank that is lost does.

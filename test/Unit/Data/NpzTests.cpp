@@ -41,6 +41,37 @@ protected:
   test::TemporaryFolder folder;
 };
 
+TEST_F(Npz, AFileThatChangesIsAnErrorOfTheStepThatReadsIt) {
+  std::string archive = test::zip({{"y.npy", y}, {"x.npy", x}});
+  for (bool shorter : {false, true}) {
+    auto data = open(archive);
+    ASSERT_TRUE(data.ok());
+    float rows[6];
+    ASSERT_TRUE((*data)->read(0, 0, 1, 2, rows).ok());
+    std::string path = folder.file("d.npz");
+    if (shorter) {
+      std::filesystem::resize_file(path, 10);
+    } else {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(100);
+      file << "x";
+      file.close();
+      // Clocks of file systems may not have ticked since it was made.
+      std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+    }
+    Status status = (*data)->read(0, 0, 1, 2, rows);
+    EXPECT_EQ(status.exitCode(), 3);
+    EXPECT_NE(status.message().find("d.npz' has changed since it was opened: "), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(shorter ? "now it has 10" : "were written anew"), std::string::npos) << status.message();
+  }
+  // What was inflated is in memory.
+  auto data = open(test::zip({{"y.npy", y}, {"x.npy", x}}, /*deflate=*/true));
+  ASSERT_TRUE(data.ok());
+  std::filesystem::resize_file(folder.file("d.npz"), 10);
+  float rows[6];
+  EXPECT_TRUE((*data)->read(0, 0, 1, 2, rows).ok());
+}
+
 TEST_F(Npz, ReadsStoredAndDeflatedArrays) {
   for (bool deflate : {false, true}) {
     auto data = open(test::zip({{"y.npy", y}, {"x.npy", x}}, deflate));
@@ -48,8 +79,8 @@ TEST_F(Npz, ReadsStoredAndDeflatedArrays) {
     EXPECT_EQ((*data)->samples(), 4u);
     float rows[6];
     int64_t labels[2];
-    (*data)->read(0, 0, 1, 2, rows);
-    (*data)->read(1, 0, 1, 2, labels);
+    ASSERT_TRUE((*data)->read(0, 0, 1, 2, rows).ok());
+    ASSERT_TRUE((*data)->read(1, 0, 1, 2, labels).ok());
     for (int i = 0; i < 6; ++i)
       EXPECT_EQ(rows[i], static_cast<float>(i + 3));
     EXPECT_EQ(labels[0], -100);
@@ -109,7 +140,7 @@ TEST_F(Npz, ReadsEveryElementType) {
     auto data = openDataSet(options, one.get());
     ASSERT_TRUE(data.ok()) << code << ": " << data.status().message();
     std::string read(bytes.size(), '\0');
-    (*data)->read(0, 0, 0, 1, read.data());
+    ASSERT_TRUE((*data)->read(0, 0, 0, 1, read.data()).ok());
     EXPECT_EQ(read, bytes) << code;
   }
 }
@@ -141,7 +172,7 @@ TEST_F(Npz, PredictsWithoutLabels) {
   ASSERT_TRUE(data.ok()) << data.status().message();
   EXPECT_EQ((*data)->samples(), 4u);
   float row[3];
-  (*data)->readInOrder(0, 2, 1, row);
+  ASSERT_TRUE((*data)->readInOrder(0, 2, 1, row).ok());
   EXPECT_EQ(row[0], 6.0f);
   // Labels that are there are no news, whatever they hold.
   test::writeFile(options.path, test::zip({{"y.npy", npy("<f4", "1,", floats({1}))}, {"x.npy", x}}));
@@ -166,8 +197,8 @@ TEST_F(Npz, ReadsUnbatchedInputsWhole) {
   EXPECT_EQ((*data)->samples(), 4u);
   float scale = 0;
   int64_t table[3] = {};
-  (*data)->readInOrder(0, 3, 1, &scale);
-  (*data)->readInOrder(1, 3, 1, table);
+  ASSERT_TRUE((*data)->readInOrder(0, 3, 1, &scale).ok());
+  ASSERT_TRUE((*data)->readInOrder(1, 3, 1, table).ok());
   EXPECT_EQ(scale, 2.0f);
   EXPECT_EQ(table[2], 9);
   test::writeFile(options.path, members(npy("<i8", "4,", integers({7, 8, 9, 9}))));

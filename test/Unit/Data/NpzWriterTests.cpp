@@ -64,5 +64,13 @@ TEST(NpzWriter, WritesNoHalfArrays) {
   EXPECT_EQ(NpzWriter::create(folder.file("no/such/folder"), {}).status().exitCode(), 3);
 }
 
+TEST(NpzWriter, RefusesNamesThatNoArchiveHolds) {
+  test::TemporaryFolder folder;
+  auto writer = NpzWriter::create(folder.file("out.npz"), {{std::string(65532, 'n'), ElementType::f32, {1}}});
+  ASSERT_FALSE(writer.ok());
+  EXPECT_NE(writer.status().message().find("has 65532 bytes, an archive holds names of up to 65531"), std::string::npos)
+      << writer.status().message();
+}
+
 } // namespace
 } // namespace zero

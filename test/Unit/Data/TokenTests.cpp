@@ -64,8 +64,8 @@ TEST_F(Tokens, LabelsAreTheNextTokens) {
     for (uint64_t first = 0; first < 24; first += 2) {
       int64_t ids[8];
       int32_t next[8];
-      (*data)->read(0, 0, first, 2, ids);
-      (*data)->read(1, 0, first, 2, next);
+      ASSERT_TRUE((*data)->read(0, 0, first, 2, ids).ok());
+      ASSERT_TRUE((*data)->read(1, 0, first, 2, next).ok());
       for (int i = 0; i < 8; ++i) {
         EXPECT_EQ(next[i], ids[i] + 1);
         EXPECT_EQ(ids[i], ids[i / 4 * 4] + i % 4);
@@ -94,6 +94,30 @@ TEST_F(Tokens, NamesWhatDoesNotFit) {
 TEST_F(Tokens, AnNpzIsMeantWhereNoFormatIsGiven) {
   std::string message = errorOf("some text", DataFormat::Npz);
   EXPECT_NE(message.find("a file of tokens needs --data-format=bytes"), std::string::npos) << message;
+}
+
+TEST_F(Tokens, NamesInputsThatTokensCannotFill) {
+  test::DataPlan floats, flat;
+  floats.add("x", schema::ElementType::f32, {2, 4}).add("y", schema::ElementType::i64, {2, 4});
+  flat.add("x", schema::ElementType::i64, {2, 4}).add("y", schema::ElementType::i64, {2});
+  DataOptions options;
+  options.path = folder.file("t.bin");
+  options.format = DataFormat::Bytes;
+  options.sequenceLength = 4;
+  test::writeFile(options.path, std::string(100, 'a'));
+  auto messageOf = [&](test::DataPlan &plan) { return openDataSet(options, plan.get()).status().message(); };
+  EXPECT_NE(messageOf(floats).find("holds tokens, but the type of input 'x' is f32"), std::string::npos) << messageOf(floats);
+  EXPECT_NE(messageOf(flat).find("gives samples of one dimension, the labels 'y' has 0"), std::string::npos) << messageOf(flat);
+}
+
+TEST_F(Tokens, AFileThatBecomesShorterIsAnErrorOfTheStepThatReadsIt) {
+  auto data = open(std::string(103, 'a'), DataFormat::Bytes);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  std::filesystem::resize_file(folder.file("text"), 50);
+  int64_t ids[8];
+  Status status = (*data)->read(0, 0, 0, 2, ids);
+  ASSERT_EQ(status.exitCode(), 3);
+  EXPECT_NE(status.message().find("has changed since it was opened: it had 103 bytes, now it has 50"), std::string::npos) << status.message();
 }
 
 } // namespace

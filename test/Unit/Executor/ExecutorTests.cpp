@@ -190,6 +190,29 @@ TEST_F(TinyRun, AStepAllocatesNothing) {
   EXPECT_EQ(allocations, 0);
 }
 
+TEST_F(TinyRun, NamesKernelsThatDoNotLoadAndSectionsThatAreNotThere) {
+  std::string path = folder.file("tiny.bin"), noObject = folder.file("kernels.so");
+  test::writeFile(noObject, "no shared object, but as long as the header of one, which is what the loader reads first");
+  ASSERT_TRUE(test::writeTinyProgram(path, 1, noObject).ok());
+  auto container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  std::string message;
+  JobOptions options;
+  options.report = [&](const Status &status) { message = status.message(); };
+  EXPECT_EQ(runLoopback(1, options, [&](Bootstrap &bootstrap) { return Executor::create(*container, bootstrap, {}).status(); }), 3);
+  EXPECT_NE(message.find("the kernels of '" + path + "' do not load: "), std::string::npos) << message;
+
+  ASSERT_TRUE(test::writeTinyProgram(path, 1, ZERO_TINY_KERNELS).ok());
+  container = Container::open(path);
+  ASSERT_TRUE(container.ok());
+  int exitCode = runLoopback(1, options, [&](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(*container, bootstrap, {}));
+    return executor->runPredict();
+  });
+  EXPECT_EQ(exitCode, 3);
+  EXPECT_EQ(message, "the plan has no section 'predict'");
+}
+
 TEST_F(TinyRun, RefusesAnotherWorldSizeOnAllRanks) {
   Outcome outcome = run(2, 3);
   EXPECT_EQ(outcome.exitCode, 3);

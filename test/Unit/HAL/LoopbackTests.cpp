@@ -1,7 +1,10 @@
 //===- LoopbackTests.cpp - The loopback channel ---------------------------===//
 #include "test/Unit/HAL/ChannelConformance.h"
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <cstdio>
 #include <mutex>
+#include <new>
 #include <thread>
 
 namespace zero {
@@ -44,7 +47,112 @@ TEST(LoopbackFailure, ATimeOutNamesTheRanksThatDidNotCome) {
   });
   EXPECT_EQ(outcome.exitCode, 4);
   ASSERT_EQ(outcome.reports.size(), 1u);
-  EXPECT_NE(outcome.reports[0].find("timed out after 0.2 s, still waiting for rank 1, rank 3"), std::string::npos) << outcome.reports[0];
+  EXPECT_NE(outcome.reports[0].find("timed out after 0.2 s, still waiting for rank 1 (starting), rank 3 (starting); ranks 0, 2 arrived"),
+            std::string::npos)
+      << outcome.reports[0];
+}
+
+TEST(LoopbackFailure, ATimeOutSaysWhereTheMissingRanksAre) {
+  Outcome outcome = run(3, 0.3, [](Bootstrap &bootstrap) -> Status {
+    JobView &view = bootstrap.view();
+    uint32_t name = view.addName({"reduce_scatter", "b1", "h.0.q", "reduce_scatter b1 (h.0.q ...)"});
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> first, bootstrap.createChannel());
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> second, bootstrap.createChannel());
+    view.moveTo(4, bootstrap.rank() == 1 ? uint32_t{JobView::kReadingData} : view.addPlace("update"));
+    while (bootstrap.rank() == 1 && !bootstrap.failure().raised())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    float value[3] = {}, sum;
+    second->announce(name);
+    return bootstrap.rank() == 2 ? second->reduceScatter(value, &sum, 1, nullptr) : first->allGather(&sum, value, 4);
+  });
+  EXPECT_EQ(outcome.exitCode, 4);
+  ASSERT_EQ(outcome.reports.size(), 1u);
+  bool zeroSpoke = outcome.reports[0].find("still waiting for rank 1 (in step 4, reading data), rank 2 (in step 4, update, reduce_scatter b1 "
+                                           "(h.0.q ...)); rank 0 arrived") != std::string::npos;
+  bool twoSpoke = outcome.reports[0].find("still waiting for rank 0 (in step 4, update), rank 1 (in step 4, reading data); rank 2 "
+                                          "arrived") != std::string::npos;
+  EXPECT_TRUE(zeroSpoke || twoSpoke) << outcome.reports[0];
+}
+
+TEST(LoopbackFailure, ARankThatEndsEarlyIsNoticedAtOnce) {
+  auto start = std::chrono::steady_clock::now();
+  Outcome outcome = run(2, 60, [](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
+    if (bootstrap.rank() == 1)
+      bootstrap.view().moveTo(JobView::kFinished);
+    while (bootstrap.rank() == 1 && !bootstrap.failure().raised())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    float value = 0, all[2];
+    return channel->allGather(&value, all, sizeof value);
+  });
+  EXPECT_EQ(outcome.exitCode, 4);
+  EXPECT_EQ(outcome.reports, std::vector<std::string>{"rank 0: waited in vain for rank 1 (finished); rank 0 arrived"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(LoopbackFailure, ARankThatIsStuckAtTheEndIsMissed) {
+  Outcome outcome = run(2, 0.3, [](Bootstrap &bootstrap) -> Status {
+    while (bootstrap.rank() == 1 && !bootstrap.failure().raised())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return {};
+  });
+  EXPECT_EQ(outcome.exitCode, 4);
+  ASSERT_EQ(outcome.reports.size(), 1u);
+  EXPECT_NE(outcome.reports[0].find("still waiting for rank 1 (starting); rank 0 arrived"), std::string::npos) << outcome.reports[0];
+}
+
+TEST(LoopbackFailure, AnExceptionIsAnErrorOfItsRank) {
+  Outcome outcome = run(3, 60, [](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
+    if (bootstrap.rank() == 2)
+      throw std::bad_alloc();
+    float value = 0, all[3];
+    return channel->allGather(&value, all, sizeof value);
+  });
+  EXPECT_EQ(outcome.exitCode, 1);
+  EXPECT_EQ(outcome.reports, std::vector<std::string>{"rank 2: out of host memory, starting"});
+}
+
+TEST(LoopbackFailureDeathTest, AThreadThatIsStuckDoesNotKeepTheProcess) {
+  JobOptions options;
+  options.timeoutSeconds = 0.2;
+  options.report = [](const Status &status) { std::fprintf(stderr, "%s\n", status.message().c_str()); };
+  auto stick = [](Bootstrap &bootstrap) -> Status {
+    while (bootstrap.rank() == 1)
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    return bootstrap.agree({});
+  };
+  EXPECT_EXIT(runLoopback(2, options, stick), testing::ExitedWithCode(4), "rank 0: timed out after 0.2 s, still waiting for rank 1");
+}
+
+TEST(FlightRecords, HoldTheLastCollectivesInOrder) {
+  Outcome outcome = run(2, 60, [](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
+    uint32_t name = bootstrap.view().addName({"all_gather", "b0", "w", "all_gather b0 (w)"});
+    bootstrap.view().moveTo(3, JobView::kReadingData);
+    for (int i = 0; i < 100; ++i) {
+      float value = 0, all[2];
+      channel->announce(name);
+      ZERO_RETURN_IF_ERROR(channel->allGather(&value, all, sizeof value));
+    }
+    const RankState &state = bootstrap.view().own();
+    EXPECT_EQ(state.collectives, 100u);
+    std::vector<uint64_t> numbers;
+    for (const FlightRecord &record : state.records) {
+      numbers.push_back(record.number);
+      EXPECT_EQ(record.sequence, record.number);
+      EXPECT_EQ(record.channel, 1u);
+      EXPECT_EQ(record.name, name);
+      EXPECT_EQ(record.bytes, 4u);
+      EXPECT_EQ(record.step, 3u);
+      EXPECT_LE(record.begin, record.end);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    EXPECT_EQ(numbers.front(), 100 - kFlightRecords + 1);
+    EXPECT_EQ(numbers.back(), 100u);
+    return {};
+  });
+  EXPECT_EQ(outcome.exitCode, 0);
 }
 
 TEST(LoopbackFailure, AFailureOfOneRankEndsTheWaitsOfAllAtOnce) {

@@ -1,9 +1,9 @@
 //===- TinyPlan.h - A hand-made training program for tests ----------------===//
 //
 // One parameter w of E elements (one bucket, sharded over N ranks), one input x [b, E], one label y [b].
-//   micro_first: gather w on the gather queue; gradient = x[0] (a copy), loss_sum = w . x[0]; reduce-scatter
-//   the gradient update:      w = w - learning_rate * gradient (generated kernel `descend`), grad_norm, loss
-//   = sum over ranks of loss_sum
+//   micro_first: gather w on the gather queue; gradient = x[0] (a copy), loss_sum = w . x[0]; reduce-scatter the gradient
+//   update:      grad_norm, loss = sum over ranks of loss_sum; skipped = skip_non_finite where one of them is not finite
+//                (generated kernel `hold_back`), w = skipped ? w : w - learning_rate * gradient (`descend`)
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_TEST_UNIT_SUPPORT_TINYPLAN_H
@@ -149,12 +149,13 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
   auto gradient = b.buffer("gradient", bytes);
   auto lossSum = b.buffer("loss_sum", 4), loss = b.buffer("loss", 4), count = b.buffer("label_count", 8);
   auto squares = b.buffer("squares", 24 * 8), norm = b.buffer("grad_norm", 4),
-       rate = b.buffer("learning_rate", 4);
+       rate = b.buffer("learning_rate", 4), skips = b.buffer("skip_non_finite", 4), skipped = b.buffer("skipped", 4);
   auto staging = b.buffer("staging", std::max<uint64_t>(reduceScatterStagingBytes(shardBytes, worldSize),
                                                         controlSumStagingBytes(24 * 8, worldSize)));
   uint32_t copy = b.kernel("strided_copy"), matmul = b.kernel("matmul"), fill = b.kernel("fill"),
            sumSquares = b.kernel("sum_squares"), normKernel = b.kernel("norm"),
-           descend = b.kernel("descend", /*generated=*/true, elements / worldSize);
+           descend = b.kernel("descend", /*generated=*/true, elements / worldSize),
+           holdBack = b.kernel("hold_back", /*generated=*/true, 1);
   int64_t e = static_cast<int64_t>(elements);
 
   b.section("micro_first");
@@ -178,7 +179,8 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
                "loss_sum");
   b.collective(QueueKind::compute, CollectiveKind::control_sum, ElementType::i64, count, count, staging, 2,
                "label_count");
-  b.dispatch(descend, {shard, rangeOf(gradient, worldSize), rate}, {shard});
+  b.dispatch(holdBack, {loss, norm, skips}, {skipped});
+  b.dispatch(descend, {shard, rangeOf(gradient, worldSize), rate, skipped}, {shard});
 
   auto bucket = std::make_unique<schema::BucketT>();
   bucket->name = "b0";
@@ -212,11 +214,15 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
   state->bucket = 0;
   b.plan.states.push_back(std::move(state));
   b.plan.rank_part_bytes = shardBytes;
-  auto scalar = std::make_unique<schema::StepScalarT>();
-  scalar->kind = "learning_rate";
-  scalar->value = 0.5;
-  scalar->slice = std::make_unique<schema::Slice>(rate);
-  b.plan.step_scalars.push_back(std::move(scalar));
+  auto scalar = [&](const char *kind, double value, schema::Slice slice) {
+    auto record = std::make_unique<schema::StepScalarT>();
+    record->kind = kind;
+    record->value = value;
+    record->slice = std::make_unique<schema::Slice>(slice);
+    b.plan.step_scalars.push_back(std::move(record));
+  };
+  scalar("learning_rate", 0.5, rate);
+  scalar("skip_non_finite", 1, skips);
   auto result = [&](const char *kind, ElementType element, schema::Slice slice) {
     auto record = std::make_unique<schema::StepResultT>();
     record->kind = kind;
@@ -227,6 +233,8 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
   result("loss", ElementType::f32, loss);
   result("grad_norm", ElementType::f32, norm);
   result("label_count", ElementType::i64, count);
+  result("skipped", ElementType::f32, skipped);
+  result("loss_sum", ElementType::f32, lossSum);
   return {elements, std::move(b.plan)};
 }
 

@@ -1,7 +1,7 @@
 //===- WriteTinyProgram.cpp - A program and data for tests of zero-run ----===//
 //
-// WriteTinyProgram DIR RANKS SAMPLES [uncounted | nan]: writes DIR/tiny.bin and DIR/tiny.npz. `uncounted`: no label counts; `nan`: the
-// last sample holds a NaN.
+// WriteTinyProgram DIR RANKS SAMPLES [uncounted | nan | nan-no-skip]: writes DIR/tiny.bin and DIR/tiny.npz. `uncounted`: no label counts;
+// `nan`: the last sample holds a NaN; `nan-no-skip`: the program moreover does not say whether it held an update back.
 //
 //===----------------------------------------------------------------------===//
 #include "test/Unit/Support/Archive.h"
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   for (uint64_t sample = 0; sample < samples; ++sample) {
     test::append<int64_t>(y, static_cast<int64_t>(sample % 10));
     for (uint64_t i = 0; i < elements; ++i)
-      test::append(x, mode == "nan" && sample == samples - 1 ? std::nanf("") : test::tinySample(sample, i));
+      test::append(x, mode.starts_with("nan") && sample == samples - 1 ? std::nanf("") : test::tinySample(sample, i));
   }
   std::string count = std::to_string(samples);
   test::writeFile(folder + "/tiny.npz",
@@ -29,6 +29,8 @@ int main(int argc, char **argv) {
   auto uncount = [&](schema::PlanT &plan) {
     if (mode == "uncounted")
       plan.sections[0]->commands[4]->action.AsDispatch()->integers.back() = 0;
+    if (mode == "nan-no-skip")
+      std::erase_if(plan.step_results, [](const auto &result) { return result->kind == "skipped"; });
   };
   return test::writeTinyProgram(folder + "/tiny.bin", ranks, ZERO_TINY_KERNELS, uncount).exitCode();
 }

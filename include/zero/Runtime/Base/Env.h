@@ -3,6 +3,8 @@
 #define ZERO_RUNTIME_BASE_ENV_H
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace zero::env {
 
@@ -13,6 +15,8 @@ unsigned launchedRank();
 /// ZERO_TEST_DELAY_SEED: where set and not 0, every command of every rank starts late by times that the number decides. Default 0:
 /// no delays. For tests of the order that a plan's events give.
 uint64_t testDelaySeed();
+/// The same of a process with these variables ("A=1\0B=2\0", as /proc gives them); nothing where no launcher gave one.
+std::optional<unsigned> launchedRank(std::string_view variables);
 
 } // namespace zero::env
 

@@ -1,6 +1,7 @@
 //===- DataSet.h - The samples that a program trains on -------------------===//
 //
-// Everything about the data that can be wrong is found when it is opened: after that, reading samples cannot fail.
+// Everything about the data that can be wrong is found when it is opened: after that, reading samples fails only where the file
+// has changed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_DATA_DATASET_H
@@ -24,9 +25,9 @@ public:
   /// Samples of one epoch.
   virtual uint64_t samples() const = 0;
   /// Copies `count` samples of the plan's input number `input`, from place `first` of the order of `epoch`, to `target`.
-  virtual void read(size_t input, uint64_t epoch, uint64_t first, uint64_t count, void *target) const = 0;
+  virtual Status read(size_t input, uint64_t epoch, uint64_t first, uint64_t count, void *target) const = 0;
   /// The same in the order of the file. Of an unbatched input: all of it.
-  virtual void readInOrder(size_t input, uint64_t first, uint64_t count, void *target) const = 0;
+  virtual Status readInOrder(size_t input, uint64_t first, uint64_t count, void *target) const = 0;
   /// What the user may want to know, one line each.
   std::vector<std::string> notes;
 };

@@ -23,6 +23,8 @@ struct ExecutorOptions {
   std::function<std::unique_ptr<Device>()> createDevice = createCpuDevice;
   Trace *trace = nullptr; ///< receives what every command did, where set
   uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
+  /// What the program's step scalar of that name is set to: a loss or norm that is not finite changes no state.
+  bool skipNonFinite = true;
 };
 
 /// Bytes that this rank has sent, by kind of collective.
@@ -36,6 +38,8 @@ struct StepResults {
   float loss = 0;
   float gradNorm = 0;
   int64_t labelCount = -1; ///< -1 where the program does not count labels
+  bool skipped = false;    ///< the update was held back: no state has changed
+  float ownLossSum = 0;    ///< this rank's loss before it was summed over the ranks
 };
 
 /// One rank's execution of a container: its memory, kernels, queues and channels. `container` and `bootstrap` outlive it.
@@ -50,9 +54,12 @@ public:
   void *input(size_t index) const;
   /// Runs one micro-batch; the first of a step is number 0.
   Status runMicroBatch(unsigned number);
-  /// Runs the update of step `step` (from 1).
+  /// Runs the update that is number `step` (from 1) of those that changed the states.
   Status runUpdate(uint64_t step);
   StepResults results() const;
+  /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
+  /// `runUpdate` are not all finite.
+  std::string nonFiniteGradients() const;
   /// Runs section predict, which the plan must have.
   Status runPredict();
   /// Where the output of the plan with that index lies after `runPredict`, until the next section runs.

@@ -12,12 +12,20 @@ namespace zero {
 
 class Container;
 
+/// What a loss or gradient norm that is not finite does to a step; on all ranks alike.
+enum class OnNan {
+  Stop,  ///< the job ends, nothing is updated
+  Skip,  ///< nothing is updated, training goes on
+  Ignore ///< the update runs with what there is
+};
+
 struct TrainingOptions {
   std::string program; ///< compiled.bin
   DataOptions data;
   uint64_t steps = 0;  ///< 0: as long as the data last
   uint64_t epochs = 0; ///< 0: one
   bool seedGiven = false;
+  OnNan onNan = OnNan::Stop;
   unsigned threads = 1;
   std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
 

@@ -8,6 +8,7 @@
 
 #include "zero/Runtime/HAL/Channel.h"
 #include "zero/Runtime/HAL/Failure.h"
+#include "zero/Runtime/HAL/JobView.h"
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ public:
   virtual unsigned size() const = 0;
   /// This rank's failure, which ends its waits.
   virtual Failure &failure() = 0;
+  /// Where this rank and its peers are.
+  virtual JobView &view() = 0;
 
   virtual Status broadcast(void *data, uint64_t size, unsigned root) = 0;
   /// Every rank's bytes, in rank order. For small data.
@@ -47,6 +50,9 @@ struct JobOptions {
   double timeoutSeconds = 60;
   /// Called once for a job that fails, by the process that knows why.
   std::function<void(const Status &)> report;
+  /// Keeps what `view` shows of `ranks` after a rank was lost; gives what the message of the error ends with. May be called by
+  /// several ranks. Not set: nothing is kept.
+  std::function<std::string(const JobView &view, const std::vector<unsigned> &ranks)> record;
 };
 
 /// Rank `rank` of `size` alone, for a device that does not run: there are no peers, and its channels carry nothing.

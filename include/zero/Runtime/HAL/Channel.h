@@ -30,6 +30,12 @@ public:
 
   /// Bytes that this rank has sent so far.
   virtual uint64_t bytesSent() const = 0;
+
+  /// The name (JobView) of the next collective, for messages and the flight recorder.
+  void announce(uint32_t name) { announced = name; }
+
+protected:
+  uint32_t announced = 0;
 };
 
 } // namespace zero

@@ -5,12 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/HAL/Comm/OrderedSum.h"
-#include "lib/Runtime/HAL/Comm/Timeout.h"
-#include "zero/Runtime/HAL/Bootstrap.h"
+#include "lib/Runtime/HAL/Comm/RunBody.h"
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <thread>
 
 namespace zero {
@@ -22,21 +25,21 @@ constexpr const char *kFollowed = "another rank failed";
 /// Where the ranks of one channel meet: each shows its buffers, enters, reads those of its peers, leaves.
 class MeetingPoint {
 public:
-  MeetingPoint(unsigned ranks, double timeoutSeconds)
-      : sources(ranks), sizes(ranks), arrived(ranks), timeoutSeconds(timeoutSeconds) {}
+  MeetingPoint(unsigned channel, unsigned ranks, double timeoutSeconds)
+      : sources(ranks), sizes(ranks), channel(channel), ranks(ranks), timeoutSeconds(timeoutSeconds) {}
 
   /// Returns when every rank has called it; then the peers' buffers may be read until `leave`.
-  Status enter(unsigned rank, const Failure &failure) {
+  Status enter(const JobView &view, const Failure &failure) {
     std::unique_lock lock(mutex);
-    return meet(lock, rank, failure, /*entering=*/true);
+    return meet(lock, view, failure, /*entering=*/true);
   }
 
   /// This rank reads no more; returns when none does.
-  Status leave(unsigned rank, const Failure &failure) {
+  Status leave(const JobView &view, const Failure &failure) {
     std::unique_lock lock(mutex);
     if (--inside == 0)
       changed.notify_all();
-    return meet(lock, rank, failure, /*entering=*/false);
+    return meet(lock, view, failure, /*entering=*/false);
   }
 
   /// Lets nobody enter any more; returns when nobody reads.
@@ -52,14 +55,12 @@ public:
   std::vector<uint64_t> sizes;
 
 private:
-  Status meet(std::unique_lock<std::mutex> &lock, unsigned rank, const Failure &failure, bool entering) {
+  Status meet(std::unique_lock<std::mutex> &lock, const JobView &view, const Failure &failure, bool entering) {
     if (closed)
       return Status::communication(kFollowed);
-    arrived[rank] = true;
-    if (++count == arrived.size()) {
+    if (++count == ranks) {
       count = 0;
-      std::fill(arrived.begin(), arrived.end(), false);
-      inside = entering ? static_cast<unsigned>(arrived.size()) : 0;
+      inside = entering ? ranks : 0;
       ++round;
       changed.notify_all();
       return {};
@@ -69,14 +70,14 @@ private:
     auto deadline = Clock::now() + limit;
     for (uint64_t mine = round; round == mine;) {
       if (closed || failure.raised()) {
-        arrived[rank] = false;
         --count;
         return Status::communication(kFollowed);
       }
-      if (Clock::now() >= deadline) {
+      Status problem = Clock::now() >= deadline ? view.timedOut(timeoutSeconds, channel) : view.endedRank(channel);
+      if (!problem.ok()) {
         closed = true; // the others give up without naming this rank
         changed.notify_all();
-        return Status::communication(timeoutMessage(timeoutSeconds) + missingRanks());
+        return problem;
       }
       // `close` and arrivals wake; a failure of this rank is noticed within the interval.
       changed.wait_until(lock, std::min(deadline, Clock::now() + std::chrono::milliseconds(50)));
@@ -84,21 +85,13 @@ private:
     return {};
   }
 
-  std::string missingRanks() const {
-    std::string names;
-    for (size_t rank = 0; rank < arrived.size(); ++rank)
-      if (!arrived[rank])
-        names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
-    return names;
-  }
-
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<bool> arrived;
   unsigned count = 0;   ///< ranks that have arrived in this round
   unsigned inside = 0;  ///< ranks that may be reading their peers' buffers
   uint64_t round = 0;
   bool closed = false;
+  const unsigned channel, ranks;
   double timeoutSeconds;
 };
 
@@ -106,13 +99,21 @@ private:
 class LoopbackGroup {
 public:
   LoopbackGroup(unsigned ranks, double timeoutSeconds)
-      : ranks(ranks), timeoutSeconds(timeoutSeconds), control(ranks, timeoutSeconds), failures(ranks) {}
+      : ranks(ranks), timeoutSeconds(timeoutSeconds), control(0, ranks, timeoutSeconds), failures(ranks), states(ranks) {}
 
-  MeetingPoint &channel(size_t index) {
+  std::vector<RankState *> allStates() {
+    std::vector<RankState *> all;
+    for (RankState &state : states)
+      all.push_back(&state);
+    return all;
+  }
+
+  /// Number `index` from 1.
+  MeetingPoint &channel(unsigned index) {
     std::lock_guard lock(mutex);
-    while (channels.size() <= index)
-      channels.emplace_back(ranks, timeoutSeconds);
-    return channels[index];
+    while (channels.size() < index)
+      channels.emplace_back(static_cast<unsigned>(channels.size()) + 1, ranks, timeoutSeconds);
+    return channels[index - 1];
   }
 
   /// Keeps the first error, which is the cause of what others report after it.
@@ -121,6 +122,7 @@ public:
       std::lock_guard lock(mutex);
       if (cause.ok() && !error.message().ends_with(kFollowed))
         cause = ranks > 1 ? error.annotate("rank " + std::to_string(rank)) : error;
+      changed.notify_all();
     }
     for (Failure &failure : failures)
       failure.raise(Status::communication(kFollowed));
@@ -130,23 +132,50 @@ public:
       point.close();
   }
 
+  Status causeSoFar() {
+    std::lock_guard lock(mutex);
+    return cause;
+  }
+
+  /// A rank is through, with or without success.
+  void finish() {
+    std::lock_guard lock(mutex);
+    ++finished;
+    changed.notify_all();
+  }
+
+  /// Waits until all ranks are through (true), or until one failed and others are still not through after that time (false):
+  /// they are stuck where no failure is looked for.
+  bool waitForAll(double afterFailureSeconds) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return finished == ranks || !cause.ok(); });
+    return changed.wait_for(lock, std::chrono::duration<double>(std::clamp(afterFailureSeconds, 2.0, kGraceSeconds)),
+                            [&] { return finished == ranks; });
+  }
+
   const unsigned ranks;
   const double timeoutSeconds;
   MeetingPoint control;
   std::deque<Failure> failures;
-  Status cause;
+  std::deque<RankState> states;
 
 private:
+  /// What a rank that is told of a failure may take to end what it is doing.
+  static constexpr double kGraceSeconds = 10;
   std::mutex mutex;
+  std::condition_variable changed;
+  Status cause;
+  unsigned finished = 0;
   std::deque<MeetingPoint> channels;
 };
 
 class LoopbackChannel final : public Channel {
 public:
-  LoopbackChannel(MeetingPoint &point, unsigned rank, unsigned ranks, const Failure &failure)
-      : point(point), rank(rank), ranks(ranks), failure(failure) {}
+  LoopbackChannel(MeetingPoint &point, unsigned index, JobView &view, const Failure &failure)
+      : point(point), index(index), rank(view.rank()), ranks(view.size()), view(view), failure(failure) {}
 
   Status allGather(const void *source, void *target, uint64_t bytes) override {
+    FlightRecord &record = view.enter(index, announced, bytes);
     ZERO_RETURN_IF_ERROR(show(source));
     for (unsigned peer = 0; peer < ranks; ++peer) {
       void *part = static_cast<char *>(target) + peer * bytes;
@@ -154,14 +183,15 @@ public:
         std::memcpy(part, from, bytes);
     }
     sent += (ranks - 1) * bytes;
-    return point.leave(rank, failure);
+    return leave(record);
   }
 
   Status reduceScatter(const float *source, float *target, uint64_t elements, void *) override {
+    FlightRecord &record = view.enter(index, announced, elements * sizeof(float));
     ZERO_RETURN_IF_ERROR(show(source));
     sumInRankOrder(point.sources.data(), rank * elements, ranks, target, elements);
     sent += (ranks - 1) * elements * sizeof(float);
-    return point.leave(rank, failure);
+    return leave(record);
   }
 
   Status sum(const float *source, float *target, uint64_t elements, void *staging) override {
@@ -176,51 +206,62 @@ public:
 private:
   Status show(const void *source) {
     point.sources[rank] = source;
-    return point.enter(rank, failure);
+    return point.enter(view, failure);
+  }
+  Status leave(FlightRecord &record) {
+    ZERO_RETURN_IF_ERROR(point.leave(view, failure));
+    view.leave(index, record);
+    return {};
   }
   /// In place, so the sum waits in the staging until all have read the sources.
   template <typename T> Status sumAll(const T *source, T *target, uint64_t elements, void *staging) {
+    FlightRecord &record = view.enter(index, announced, elements * sizeof(T));
     ZERO_RETURN_IF_ERROR(show(source));
     T *result = ranks > 1 ? static_cast<T *>(staging) : target;
     sumInRankOrder(point.sources.data(), 0, ranks, result, elements);
     sent += (ranks - 1) * elements * sizeof(T);
-    ZERO_RETURN_IF_ERROR(point.leave(rank, failure));
+    ZERO_RETURN_IF_ERROR(leave(record));
     if (result != target)
       std::memcpy(target, result, elements * sizeof(T));
     return {};
   }
 
   MeetingPoint &point;
-  unsigned rank, ranks;
+  const unsigned index, rank, ranks;
+  JobView &view;
   const Failure &failure;
   uint64_t sent = 0;
 };
 
 class LoopbackBootstrap final : public Bootstrap {
 public:
-  LoopbackBootstrap(LoopbackGroup &group, unsigned rank) : group(group), own(rank) {}
+  LoopbackBootstrap(LoopbackGroup &group, unsigned rank) : group(group), own(rank), jobView(rank, group.allStates()) {}
   unsigned rank() const override { return own; }
   unsigned size() const override { return group.ranks; }
   Failure &failure() override { return group.failures[own]; }
+  JobView &view() override { return jobView; }
 
   Status broadcast(void *data, uint64_t size, unsigned root) override {
+    FlightRecord &record = jobView.enter(0, broadcastName, size);
     ZERO_RETURN_IF_ERROR(show(data, size));
     if (own != root)
       std::memcpy(data, group.control.sources[root], size);
-    return group.control.leave(own, failure());
+    return leave(record);
   }
 
   Expected<std::vector<std::string>> allGather(const std::string &mine) override {
+    FlightRecord &record = jobView.enter(0, gatherName, mine.size());
     ZERO_RETURN_IF_ERROR(show(mine.data(), mine.size()));
     std::vector<std::string> all;
     for (unsigned peer = 0; peer < group.ranks; ++peer)
       all.emplace_back(static_cast<const char *>(group.control.sources[peer]), group.control.sizes[peer]);
-    ZERO_RETURN_IF_ERROR(group.control.leave(own, failure()));
+    ZERO_RETURN_IF_ERROR(leave(record));
     return all;
   }
 
   Expected<std::unique_ptr<Channel>> createChannel() override {
-    return std::unique_ptr<Channel>(std::make_unique<LoopbackChannel>(group.channel(created++), own, group.ranks, failure()));
+    unsigned index = ++created;
+    return std::unique_ptr<Channel>(std::make_unique<LoopbackChannel>(group.channel(index), index, jobView, failure()));
   }
 
   void abort(const Status &error) override { group.abort(own, error); }
@@ -229,39 +270,65 @@ private:
   Status show(const void *data, uint64_t size) {
     group.control.sources[own] = data;
     group.control.sizes[own] = size;
-    return group.control.enter(own, failure());
+    return group.control.enter(jobView, failure());
+  }
+  Status leave(FlightRecord &record) {
+    ZERO_RETURN_IF_ERROR(group.control.leave(jobView, failure()));
+    jobView.leave(0, record);
+    return {};
   }
 
   LoopbackGroup &group;
   unsigned own;
-  size_t created = 0;
+  JobView jobView;
+  const uint32_t broadcastName = addExchange(jobView, "broadcast"), gatherName = addExchange(jobView, "all_gather");
+  unsigned created = 0;
 };
 
 } // namespace
 
 int runLoopback(unsigned ranks, const JobOptions &options, const std::function<Status(Bootstrap &)> &body) {
   LoopbackGroup group(ranks, options.timeoutSeconds);
+  std::vector<std::unique_ptr<LoopbackBootstrap>> bootstraps;
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    bootstraps.push_back(std::make_unique<LoopbackBootstrap>(group, rank));
   std::vector<Status> agreed(ranks);
   auto runRank = [&](unsigned rank) {
-    LoopbackBootstrap bootstrap(group, rank);
-    Status status = body(bootstrap);
+    LoopbackBootstrap &bootstrap = *bootstraps[rank];
+    Status status = runBody(body, bootstrap);
     if (status.ok())
-      return;
-    if (bootstrap.agreedOnError())
+      bootstrap.view().moveTo(JobView::kFinished);
+    else if (bootstrap.agreedOnError())
       agreed[rank] = status;
     else
       group.abort(rank, status);
+    group.finish();
+  };
+  auto report = [&]() -> int {
+    Status cause = group.causeSoFar(), status = cause.ok() ? agreed[0] : cause;
+    if (status.ok())
+      return 0;
+    if (options.record && status.code() == ErrorCode::Communication) {
+      std::vector<unsigned> all(ranks);
+      std::iota(all.begin(), all.end(), 0u);
+      status = {status.code(), status.message() + options.record(bootstraps[0]->view(), all)};
+    }
+    if (options.report)
+      options.report(status);
+    return status.exitCode();
   };
   std::vector<std::thread> threads;
-  for (unsigned rank = 1; rank < ranks; ++rank)
+  for (unsigned rank = 0; rank < ranks; ++rank)
     threads.emplace_back(runRank, rank);
-  runRank(0);
+  // A thread that is stuck cannot be ended alone.
+  if (!group.waitForAll(options.timeoutSeconds)) {
+    int exitCode = report();
+    std::fflush(stdout);
+    std::_Exit(exitCode);
+  }
   for (std::thread &thread : threads)
     thread.join();
-  const Status &status = group.cause.ok() ? agreed[0] : group.cause;
-  if (!status.ok() && options.report)
-    options.report(status);
-  return status.exitCode();
+  return report();
 }
 
 } // namespace zero

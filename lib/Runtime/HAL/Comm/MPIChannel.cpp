@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/HAL/Comm/MPIChannel.h"
-#include "lib/Runtime/HAL/Comm/MPIWait.h"
 #include "lib/Runtime/HAL/Comm/OrderedSum.h"
 #include <algorithm>
 #include <cstring>
@@ -14,9 +13,9 @@ namespace zero {
 
 static_assert(kCollectiveChunksInFlight <= 8, "a reduce_scatter uses the slots of an all_gather");
 
-MpiChannel::MpiChannel(MPI_Comm communicator, unsigned rank, unsigned ranks, double timeoutSeconds, const Failure &failure)
-    : communicator(communicator), rank(rank), ranks(ranks), timeoutSeconds(timeoutSeconds), failure(failure),
-      contributions(ranks) {
+MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, double timeoutSeconds, const Failure &failure)
+    : communicator(communicator), index(index), rank(view.rank()), ranks(view.size()), view(view),
+      timeoutSeconds(timeoutSeconds), failure(failure), contributions(ranks) {
   for (std::vector<MPI_Request> &slot : requests)
     slot.assign(2 * (ranks - 1), MPI_REQUEST_NULL);
 }
@@ -30,17 +29,26 @@ Status MpiChannel::post(unsigned slot, unsigned i, const void *send, void *recei
 }
 
 Status MpiChannel::wait(unsigned slot) {
-  int unfinished = -1;
-  Status status = waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure,
-                                  unfinished);
-  if (!status.ok() && unfinished >= 0 && !failure.raised())
-    return {status.code(), status.message() + "rank " + std::to_string(peer(static_cast<unsigned>(unfinished) / 2))};
-  return status;
+  waitingSlot = slot;
+  return waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure, *this);
+}
+
+std::vector<bool> MpiChannel::seenRanks() {
+  std::vector<bool> seen(ranks, true);
+  for (size_t i = 0; i < requests[waitingSlot].size(); ++i) {
+    int done = 0;
+    MpiLock lock;
+    if (MPI_Request_get_status(requests[waitingSlot][i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
+      seen[peer(static_cast<unsigned>(i) / 2)] = false;
+  }
+  return seen;
 }
 
 Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
-  const char *own = static_cast<const char *>(source);
-  char *all = static_cast<char *>(target);
+  return run(bytes, [&] { return gatherChunks(static_cast<const char *>(source), static_cast<char *>(target), bytes); });
+}
+
+Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
   tag = (tag + 1) & 0x3fff;
   uint64_t chunks = ranks > 1 ? (bytes + kCollectiveChunkBytes - 1) / kCollectiveChunkBytes : 0;
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -58,6 +66,11 @@ Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
 }
 
 Status MpiChannel::reduceScatter(const float *source, float *target, uint64_t elements, void *staging) {
+  return run(elements * sizeof(float),
+             [&] { return reduceChunks(source, target, elements, static_cast<float *>(staging)); });
+}
+
+Status MpiChannel::reduceChunks(const float *source, float *target, uint64_t elements, float *staging) {
   constexpr uint64_t kChunk = kCollectiveChunkBytes / sizeof(float);
   tag = (tag + 1) & 0x3fff;
   if (ranks == 1) {
@@ -68,7 +81,7 @@ Status MpiChannel::reduceScatter(const float *source, float *target, uint64_t el
   uint64_t chunks = (elements + kChunk - 1) / kChunk;
   uint64_t slotElements = (ranks - 1) * std::min(elements, kChunk);
   auto placeOf = [&](unsigned slot, unsigned i, uint64_t count) {
-    return static_cast<float *>(staging) + slot * slotElements + i * count;
+    return staging + slot * slotElements + i * count;
   };
   auto start = [&](uint64_t chunk) -> Status {
     uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
@@ -95,9 +108,11 @@ Status MpiChannel::reduceScatter(const float *source, float *target, uint64_t el
 
 template <typename T> Status MpiChannel::sumAll(const T *source, T *target, uint64_t elements, void *staging) {
   tag = (tag + 1) & 0x3fff;
-  for (unsigned i = 0; i < ranks - 1; ++i)
-    ZERO_RETURN_IF_ERROR(post(0, i, source, static_cast<T *>(staging) + i * elements, elements * sizeof(T)));
-  ZERO_RETURN_IF_ERROR(wait(0));
+  ZERO_RETURN_IF_ERROR(run(elements * sizeof(T), [&]() -> Status {
+    for (unsigned i = 0; i < ranks - 1; ++i)
+      ZERO_RETURN_IF_ERROR(post(0, i, source, static_cast<T *>(staging) + i * elements, elements * sizeof(T)));
+    return wait(0);
+  }));
   contributions[rank] = source;
   for (unsigned i = 0; i < ranks - 1; ++i)
     contributions[peer(i)] = static_cast<T *>(staging) + i * elements;

@@ -2,18 +2,18 @@
 #ifndef ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
 #define ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
 
-#include "lib/Runtime/HAL/Comm/MPIStatus.h"
+#include "lib/Runtime/HAL/Comm/MPIWait.h"
 #include "zero/Runtime/HAL/Channel.h"
-#include "zero/Runtime/HAL/Failure.h"
+#include "zero/Runtime/HAL/JobView.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include <vector>
 
 namespace zero {
 
 /// Has a communicator of its own, so that several channels may be used by several threads.
-class MpiChannel final : public Channel {
+class MpiChannel final : public Channel, private MpiWaiter {
 public:
-  MpiChannel(MPI_Comm communicator, unsigned rank, unsigned ranks, double timeoutSeconds, const Failure &failure);
+  MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, double timeoutSeconds, const Failure &failure);
 
   Status allGather(const void *source, void *target, uint64_t bytes) override;
   Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) override;
@@ -31,9 +31,23 @@ private:
   unsigned peer(unsigned i) const { return (rank + 1 + i) % ranks; }
   Status post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes);
   Status wait(unsigned slot);
+  Status gatherChunks(const char *own, char *all, uint64_t bytes);
+  Status reduceChunks(const float *source, float *target, uint64_t elements, float *staging);
+  /// Does one collective between its entry in the view and its end there.
+  template <typename Body> Status run(uint64_t bytes, Body body) {
+    FlightRecord &record = view.enter(index, announced, bytes);
+    ZERO_RETURN_IF_ERROR(body());
+    view.leave(index, record);
+    return {};
+  }
+  Status findEnded() override { return view.endedRank(index, seenRanks()); }
+  Status describeTimeout(double seconds) override { return view.timedOut(seconds, index, seenRanks()); }
+  /// The ranks whose messages of the slot that is waited for have come and gone.
+  std::vector<bool> seenRanks();
 
   MPI_Comm communicator;
-  unsigned rank, ranks;
+  unsigned index, rank, ranks;
+  JobView &view;
   double timeoutSeconds;
   const Failure &failure;
   int tag = 0;
@@ -42,6 +56,7 @@ private:
   static constexpr unsigned kGatherSlots = 8;
   /// Of each slot: for each peer, what it sends us, then what we send it.
   std::vector<MPI_Request> requests[kGatherSlots];
+  unsigned waitingSlot = 0;
   std::vector<const void *> contributions;
 };
 

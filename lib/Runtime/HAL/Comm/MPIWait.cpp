@@ -1,6 +1,5 @@
 //===- MPIWait.cpp - Waits for MPI requests without taking the core -------===//
 #include "lib/Runtime/HAL/Comm/MPIWait.h"
-#include "lib/Runtime/HAL/Comm/Timeout.h"
 #include <chrono>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -16,10 +15,9 @@ static void sharpenSleeps() {
   done = true;
 }
 
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, int &unfinished) {
+Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kYields = 16, kShortSleeps = 64;
-  unfinished = -1;
+  constexpr int kYields = 16, kShortSleeps = 64, kRoundsPerLook = 4096; // 0.4 s
   Clock::time_point deadline;
   for (int round = 0;; ++round) {
     int complete = 0;
@@ -34,20 +32,12 @@ Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, 
       ::sched_yield();
       continue;
     }
-    Status problem;
     if (failure.raised())
-      problem = Status::communication("given up after another failure");
-    else if (Clock::now() >= deadline)
-      problem = Status::communication(timeoutMessage(timeoutSeconds));
-    if (!problem.ok()) {
-      for (int i = 0; i < count && unfinished < 0; ++i) {
-        int done = 0;
-        ZERO_MPI(MPI_Request_get_status(requests[i], &done, MPI_STATUS_IGNORE));
-        if (!done)
-          unfinished = i;
-      }
-      return problem;
-    }
+      return Status::communication("given up after another failure");
+    if (Clock::now() >= deadline)
+      return waiter.describeTimeout(timeoutSeconds);
+    if (round % kRoundsPerLook == 0)
+      ZERO_RETURN_IF_ERROR(waiter.findEnded());
     std::this_thread::sleep_for(std::chrono::microseconds(round < kYields + kShortSleeps ? 20 : 100));
   }
 }

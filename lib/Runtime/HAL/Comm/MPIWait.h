@@ -7,10 +7,19 @@
 
 namespace zero {
 
+/// Who waits, and knows for whom.
+class MpiWaiter {
+public:
+  virtual ~MpiWaiter() = default;
+  /// Whether a rank that is waited for has ended; asked from time to time.
+  virtual Status findEnded() = 0;
+  /// The error of a wait that took `seconds`.
+  virtual Status describeTimeout(double seconds) = 0;
+};
+
 /// Tests `requests` until all are complete, sleeping in between: OpenMPI's own waits spin, which takes the core from the
-/// computation. Fails after `timeoutSeconds` or when `failure` is raised; `unfinished` is then the index of the first request
-/// that is not complete.
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, int &unfinished);
+/// computation. Fails after `timeoutSeconds`, when a rank that is waited for has ended, or when `failure` is raised.
+Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter);
 
 } // namespace zero
 

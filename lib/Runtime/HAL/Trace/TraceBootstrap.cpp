@@ -18,10 +18,11 @@ private:
 
 class TraceBootstrap final : public Bootstrap {
 public:
-  TraceBootstrap(unsigned rank, unsigned size) : own(rank), ranks(size) {}
+  TraceBootstrap(unsigned rank, unsigned size) : own(rank), ranks(size), jobView(rank, states()) {}
   unsigned rank() const override { return own; }
   unsigned size() const override { return ranks; }
   Failure &failure() override { return first; }
+  JobView &view() override { return jobView; }
   Status broadcast(void *, uint64_t, unsigned) override { return {}; }
   /// As if all ranks said the same.
   Expected<std::vector<std::string>> allGather(const std::string &mine) override { return std::vector<std::string>(ranks, mine); }
@@ -29,8 +30,16 @@ public:
   void abort(const Status &error) override { first.raise(error); }
 
 private:
+  std::vector<RankState *> states() {
+    std::vector<RankState *> all(ranks);
+    all[own] = &state;
+    return all;
+  }
+
   unsigned own, ranks;
   Failure first;
+  RankState state;
+  JobView jobView;
 };
 
 } // namespace

@@ -31,6 +31,9 @@ def main():
          [info("x", FLOAT, ["n", 4]), info("scale", FLOAT, [3])])
     save(folder, "large", [node("MatMul", ["x", "table"], ["y"], name="look"), node("MatMul", ["y", "w"], ["z"], name="fc")],
          [info("x", FLOAT, ["n", "width"]), info("table", FLOAT, ["width", 4])])
+    sequence = helper.make_tensor_sequence_value_info("parts", FLOAT, [3])
+    save(folder, "sequence", [fc, node("SequenceAt", ["parts", "one"], ["part"], name="part"), node("Add", ["h", "part"], ["z"], name="add")],
+         [info("x", FLOAT, ["n", 4]), sequence, info("one", INT64, [])])
     save(folder, "mask", [fc, node("Where", ["mask", "h", "h"], ["z"], name="where")],
          [info("x", FLOAT, ["n", 4]), info("mask", BOOL, [3])])
     arrays = {

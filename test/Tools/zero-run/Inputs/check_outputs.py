@@ -6,9 +6,9 @@ import sys
 
 folder = pathlib.Path(sys.argv[1])
 keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "samples_per_second", "comm_bytes_all_gather",
-        "comm_bytes_reduce_scatter", "comm_bytes_control", "peak_device_bytes"]
+        "comm_bytes_reduce_scatter", "comm_bytes_control", "peak_device_bytes", "skipped_steps"]
 exact = ["step", "loss", "grad_norm", "learning_rate", "comm_bytes_all_gather", "comm_bytes_reduce_scatter", "comm_bytes_control",
-         "peak_device_bytes"]
+         "peak_device_bytes", "skipped_steps"]
 runs = [[json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()] for name in ("loopback", "mpi")]
 for steps in runs:
     assert [list(step) for step in steps] == [keys] * 6, steps
@@ -27,7 +27,7 @@ for name in ("trace", "mpi-trace"):
     assert {event["tid"] for event in spans} == {0, 1, 2}
     assert {"descend", "all_gather b0 (w.first and 1 more)", "reduce_scatter b0 (w.first and 1 more)", "control_sum loss_sum"} <= {
         event["name"] for event in spans}
-    assert len(spans) == 2 * 6 * 11, len(spans)
+    assert len(spans) == 2 * 6 * 12, len(spans)
 
 data = (folder / "mpi.safetensors").read_bytes()
 size = struct.unpack("<Q", data[:8])[0]

@@ -1,4 +1,4 @@
-"""stop_a_rank.py RANK COMMAND...: starts an MPI job, stops one rank in the middle, and gives the job's exit code."""
+"""lose_a_rank.py STOP|KILL RANK COMMAND...: starts an MPI job, stops or kills one rank in the middle, and gives the job's exit code."""
 import os
 import pathlib
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-rank, command = sys.argv[1], sys.argv[2:]
+how, rank, command = getattr(signal, f"SIG{sys.argv[1]}"), sys.argv[2], sys.argv[3:]
 job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 for line in job.stdout:
     if line.startswith("step "):
@@ -24,7 +24,7 @@ def find():
     sys.exit(f"no process of rank {rank}")
 
 
-os.kill(find(), signal.SIGSTOP)
+os.kill(find(), how)
 begin = time.time()
 for line in job.stdout:
     pass

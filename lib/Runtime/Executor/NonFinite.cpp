@@ -1,0 +1,111 @@
+//===- NonFinite.cpp - Where a step's numbers are infinite or NaN ---------===//
+//
+// Runs after a step whose loss or norm is not finite, never in another: it reads all gradients. They are sums over the ranks
+// by then, so that of a gradient the parameter can be named and not the rank; the loss is kept from before.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Executor/NonFinite.h"
+#include <cmath>
+#include <cstring>
+
+namespace zero {
+namespace {
+
+/// Whether all bits of the exponent are set in one of `count` floats of type `T`'s width.
+template <typename T> bool hasNonFinite(const std::byte *values, uint64_t count, T exponent) {
+  for (uint64_t i = 0; i < count; ++i) {
+    T bits;
+    std::memcpy(&bits, values + i * sizeof(T), sizeof bits);
+    if ((bits & exponent) == exponent)
+      return true;
+  }
+  return false;
+}
+
+bool hasNonFinite(const std::byte *values, uint64_t count, schema::ElementType element) {
+  switch (element) {
+  case schema::ElementType::f64:
+    return hasNonFinite<uint64_t>(values, count, 0x7ff0000000000000);
+  case schema::ElementType::f32:
+    return hasNonFinite<uint32_t>(values, count, 0x7f800000);
+  case schema::ElementType::bf16:
+    return hasNonFinite<uint16_t>(values, count, 0x7f80);
+  case schema::ElementType::f16:
+    return hasNonFinite<uint16_t>(values, count, 0x7c00);
+  default:
+    return false;
+  }
+}
+
+uint64_t elementsOf(const schema::Slot &slot) {
+  uint64_t elements = 1;
+  for (int64_t dimension : records(slot.shape()))
+    elements *= static_cast<uint64_t>(dimension);
+  return elements;
+}
+
+std::string numberText(float value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+
+std::string ranksText(const std::vector<unsigned> &ranks) {
+  std::string text = ranks.size() == 1 ? " on rank " : " on ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(ranks[i]);
+  return text;
+}
+
+} // namespace
+
+std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
+  std::string found;
+  for (uint32_t index = 0; index < records(plan.buckets()).size(); ++index) {
+    const schema::Bucket *bucket = records(plan.buckets())[index];
+    uint64_t bytes = elementBytes(bucket->element());
+    for (const schema::Slot *slot : records(bucket->slots())) {
+      uint64_t slotBegin = slot->offset(), slotEnd = slotBegin + elementsOf(*slot);
+      bool bad = false;
+      for (const schema::State *state : records(plan.states())) {
+        if (text(state->role()) != "gradient" || state->bucket() != static_cast<int64_t>(index))
+          continue;
+        uint64_t held = state->slice()->size() / bytes, first = state->sharded() ? rank * held : 0;
+        uint64_t begin = std::max(slotBegin, first), end = std::min(slotEnd, first + held);
+        if (begin < end)
+          bad |= hasNonFinite(memory.at(*state->slice()) + (begin - first) * bytes, end - begin, bucket->element());
+      }
+      found += bad ? '1' : '0';
+    }
+  }
+  return found;
+}
+
+Expected<std::string> describeNonFinite(const schema::Plan &plan, const Executor &executor, Bootstrap &bootstrap) {
+  StepResults results = executor.results();
+  std::string mine(1, std::isfinite(results.ownLossSum) ? '0' : '1');
+  mine += executor.nonFiniteGradients();
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine));
+
+  if (!std::isfinite(results.loss)) {
+    std::vector<unsigned> ranks;
+    for (unsigned rank = 0; rank < all.size(); ++rank)
+      if (all[rank][0] == '1')
+        ranks.push_back(rank);
+    // Finite on each rank, the sum may still be too large for a float.
+    return "the loss is " + numberText(results.loss) + (ranks.empty() ? "" : ranksText(ranks));
+  }
+  std::string description = "the gradient norm is " + numberText(results.gradNorm), first;
+  size_t index = 0, count = 0;
+  for (const schema::Bucket *bucket : records(plan.buckets()))
+    for (const schema::Slot *slot : records(bucket->slots())) {
+      ++index;
+      bool bad = false;
+      for (const std::string &rank : all)
+        bad |= rank[index] == '1';
+      if (bad && count++ == 0)
+        first = text(slot->name());
+    }
+  if (count == 0)
+    return description;
+  return description + ", the gradient of '" + first + "' is not finite" +
+         (count > 1 ? ", nor are those of " + std::to_string(count - 1) + " more" : "");
+}
+
+} // namespace zero

@@ -1,0 +1,19 @@
+//===- NonFinite.h - Where a step's numbers are infinite or NaN -----------===//
+#ifndef ZERO_LIB_RUNTIME_EXECUTOR_NONFINITE_H
+#define ZERO_LIB_RUNTIME_EXECUTOR_NONFINITE_H
+
+#include "lib/Runtime/Executor/Memory.h"
+#include "zero/Runtime/Executor/Executor.h"
+
+namespace zero {
+
+/// See Executor::nonFiniteGradients.
+std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank);
+
+/// Says what of a step is not finite, and where as far as that can be known: "the loss is nan on rank 1", "the gradient norm
+/// is inf, the gradient of 'h.0.q' is not finite, and 3 more". Every rank calls it.
+Expected<std::string> describeNonFinite(const schema::Plan &plan, const Executor &executor, Bootstrap &bootstrap);
+
+} // namespace zero
+
+#endif
