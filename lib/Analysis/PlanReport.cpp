@@ -38,6 +38,26 @@ int64_t PlanReport::getStepDuration() const {
   return duration;
 }
 
+std::vector<KindTotal> PlanReport::getKinds() const {
+  llvm::StringMap<KindTotal> kinds;
+  for (const ReportSection &section : sections)
+    for (const ReportCommand &command : section.commands) {
+      KindTotal &total = kinds[command.kind];
+      total.kind = command.kind;
+      total.commands += section.runsPerStep;
+      total.flops += section.runsPerStep * command.cost.flops;
+      total.moved += section.runsPerStep * (command.cost.bytesRead + command.cost.bytesWritten);
+      total.wire += section.runsPerStep * command.cost.wireBytes;
+      total.duration += section.runsPerStep * command.time.duration;
+    }
+  std::vector<KindTotal> sorted;
+  for (const auto &entry : kinds)
+    if (entry.second.commands)
+      sorted.push_back(entry.second);
+  llvm::sort(sorted, [](const KindTotal &a, const KindTotal &b) { return std::tuple(-a.duration, a.kind) < std::tuple(-b.duration, b.kind); });
+  return sorted;
+}
+
 //===----------------------------------------------------------------------===//
 // Titles
 //===----------------------------------------------------------------------===//
@@ -113,13 +133,15 @@ static std::vector<LiveBuffer> findLiveBuffers(const PlanMemory &memory, plan::A
   std::vector<LiveBuffer> buffers;
   for (auto [number, each] : llvm::enumerate(memory.getBuffers())) {
     plan::BufferOp buffer = each;
-    bool alive = buffer.getState() || llvm::any_of(ranges[number], [&](const LiveRange &range) {
+    const LiveRange *alive = llvm::find_if(ranges[number], [&](const LiveRange &range) {
       plan::SectionOp section = memory.getSections()[range.section];
       return section.getSymName() == report.section && range.first <= report.command && report.command <= range.last;
     });
-    if (alive && buffer.getArena() == arena.getSymName())
+    bool found = alive != ranges[number].end();
+    if ((found || buffer.getState()) && buffer.getArena() == arena.getSymName())
       buffers.push_back({buffer.getSymName().str(), buffer.getLabel().str(), buffer.getContent(),
-                         static_cast<int64_t>(buffer.getSizeBytes()), static_cast<int64_t>(buffer.getOffset().value_or(0))});
+                         static_cast<int64_t>(buffer.getSizeBytes()), static_cast<int64_t>(buffer.getOffset().value_or(0)),
+                         found ? alive->first : -1, found ? alive->last : -1});
   }
   llvm::sort(buffers, [](const LiveBuffer &a, const LiveBuffer &b) {
     return std::tuple(-a.bytes, a.offset, a.name) < std::tuple(-b.bytes, b.offset, b.name);

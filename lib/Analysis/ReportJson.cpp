@@ -5,7 +5,7 @@
 #include "zero/Analysis/ModelStates.h"
 #include "zero/Analysis/PlanMemory.h"
 #include "zero/Analysis/UserNames.h"
-#include "llvm/ADT/MapVector.h"
+#include <map>
 
 using namespace mlir;
 using llvm::json::OStream;
@@ -126,6 +126,8 @@ void ReportWriter::writeMemory() {
                     row.attribute("content", plan::stringifyContentClass(buffer.content));
                     row.attribute("bytes", buffer.bytes);
                     row.attribute("offset_bytes", buffer.offset);
+                    row.attribute("first_command", buffer.first);
+                    row.attribute("last_command", buffer.last);
                   });
                 });
               }
@@ -162,6 +164,11 @@ void ReportWriter::writeStates() {
 
 void ReportWriter::writeTraffic() {
   CommandTitles titles(report.module);
+  std::map<std::pair<std::string, std::string>, int64_t> durations; // of a step, by section and title
+  for (const ReportSection &section : report.sections)
+    for (const ReportCommand &command : section.commands)
+      if (command.cost.wireBytes)
+        durations[{section.name, command.title}] += section.runsPerStep * command.time.duration;
   json.attributeObject("traffic", [&] {
     json.attribute("all_gather_bytes", report.traffic.allGather);
     json.attribute("reduce_scatter_bytes", report.traffic.reduceScatter);
@@ -177,17 +184,20 @@ void ReportWriter::writeTraffic() {
         });
     });
     json.attributeArray("collectives", [&] {
-      for (const CollectiveTraffic &traffic : report.traffic.collectives)
+      for (const CollectiveTraffic &traffic : report.traffic.collectives) {
+        std::string title = titles.get(traffic.kind, traffic.label);
         writeRow(json, [&](OStream &row) {
           row.object([&] {
             row.attribute("kind", plan::stringifyCollectiveKind(traffic.kind));
             row.attribute("label", traffic.label);
             row.attribute("section", traffic.section);
-            row.attribute("title", titles.get(traffic.kind, traffic.label));
+            row.attribute("title", title);
             row.attribute("count", traffic.perStep);
             row.attribute("bytes", traffic.bytesPerStep);
+            row.attribute("duration_ns", durations[{traffic.section, title}]);
           });
         });
+      }
     });
     json.attributeArray("parameters", [&] {
       for (const ParameterTraffic &parameter : report.parameterTraffic)
@@ -204,29 +214,26 @@ void ReportWriter::writeTraffic() {
 }
 
 void ReportWriter::writeFlops() {
-  llvm::MapVector<StringRef, int64_t> kinds;
   int64_t micro = 0, update = 0;
   for (const ReportSection &section : report.sections) {
     if (section.name == "micro_first")
       micro = section.getFlops();
     if (section.name == "update")
       update = section.getFlops();
-    for (const ReportCommand &command : section.commands)
-      kinds[command.kind] += section.runsPerStep * command.cost.flops;
   }
-  kinds.remove_if([](const auto &kind) { return kind.second == 0; });
-  SmallVector<std::pair<StringRef, int64_t>> sorted = kinds.takeVector();
-  llvm::sort(sorted, [](const auto &a, const auto &b) { return std::pair(-a.second, a.first) < std::pair(-b.second, b.first); });
+  std::vector<KindTotal> kinds = report.getKinds();
+  llvm::erase_if(kinds, [](const KindTotal &total) { return total.flops == 0; });
+  llvm::sort(kinds, [](const KindTotal &a, const KindTotal &b) { return std::tuple(-a.flops, a.kind) < std::tuple(-b.flops, b.kind); });
   json.attributeObject("flops", [&] {
     json.attribute("micro_batch", micro);
     json.attribute("update", update);
     json.attribute("step", report.getStepFlops());
     json.attributeArray("kinds", [&] {
-      for (auto [kind, flops] : sorted)
-        writeRow(json, [&, kind = kind, flops = flops](OStream &row) {
+      for (const KindTotal &total : kinds)
+        writeRow(json, [&](OStream &row) {
           row.object([&] {
-            row.attribute("kind", kind);
-            row.attribute("step", flops);
+            row.attribute("kind", total.kind);
+            row.attribute("step", total.flops);
           });
         });
     });
@@ -258,6 +265,19 @@ void ReportWriter::writeTimeline() {
       json.attribute("collective_ns", std::llround(rates.collectiveSeconds * 1e9));
     });
     json.attribute("step_ns", report.getStepDuration());
+    json.attributeArray("kinds", [&] {
+      for (const KindTotal &total : report.getKinds())
+        writeRow(json, [&](OStream &row) {
+          row.object([&] {
+            row.attribute("kind", total.kind);
+            row.attribute("commands", total.commands);
+            row.attribute("flops", total.flops);
+            row.attribute("moved_bytes", total.moved);
+            row.attribute("wire_bytes", total.wire);
+            row.attribute("duration_ns", total.duration);
+          });
+        });
+    });
     json.attributeArray("sections", [&] {
       for (const ReportSection &section : report.sections)
         json.object([&] {

@@ -31,7 +31,7 @@ public:
   using ReportWriter::ReportWriter;
 
 private:
-  /// Rows: first and last command, the one with most alive, its title, its bytes by class.
+  /// Rows: first and last command, the one with most alive, its title, its bytes by class, when it starts.
   void writeLiveBytes(const ArenaDetail &arena) override {
     size_t commands = 0;
     for (const ReportSection &section : report.sections)
@@ -55,6 +55,7 @@ private:
                   for (int64_t bytes : rows[most])
                     row.value(bytes);
                 });
+                row.value(section.commands[most].time.start);
               });
             });
           }

@@ -7,17 +7,21 @@
 //   parameters                      count, elements, padded_elements, buckets: name, block, elements, parameters: name, shape, elements,
 //                                   offset_elements
 //   memory.arenas                   kind, arena_bytes, bytes_by_class (at the peak; sums to arena_bytes), declared_bytes, saved_by_reuse_bytes,
-//     peak                          section, command, title, largest_buffers: name, title, content, bytes, offset_bytes;
+//     peak                          section, command, title, largest_buffers: name, title, content, bytes, offset_bytes, first_command,
+//                                   last_command (alive from one to the other; of what lives for the whole run both are -1);
 //                                   other_buffers, other_buffer_bytes, gap_bytes (the three sums are arena_bytes)
 //     live_bytes_by_class           section -> for each command a row of bytes_by_class, padding of buffers included, gaps not
 //   states                          actual and formula: parameters_bytes, gradients_bytes, optimizer_bytes, total_bytes per rank
 //   traffic                         all_gather_bytes, reduce_scatter_bytes, control_bytes, total_bytes: sent per rank and step
 //     axes                          name, size, bytes
-//     collectives                   kind, label, section, title, count (per step), bytes (per rank and step)
+//     collectives                   kind, label, section, title, count (per step), bytes (per rank and step), duration_ns (of all
+//                                   of a step, predicted)
 //     parameters                    name, all_gather_bytes_all_ranks, reduce_scatter_bytes_all_ranks: per step, summed over ranks, so that they
 //                                   are whole numbers; padding_bytes_all_ranks is what buckets send beyond their parameters
 //   flops                           micro_batch, update, step (per rank); kinds: kind, step; sections: section, runs_per_step, flops
-//   timeline                        uncalibrated, target, rates, step_ns
+//   timeline                        uncalibrated, target, rates: product_flops_per_second, attention_flops_per_second, other_flops_per_second,
+//                                   memory_bytes_per_second, wire_bytes_per_second, command_ns, collective_ns; step_ns
+//     kinds                         kind, commands, flops, moved_bytes (read and written), wire_bytes, duration_ns: sums of a step
 //     sections                      name, runs_per_step, duration_ns, commands: command, queue, kind, kernel, title, start_ns, duration_ns,
 //                                   flops, read_bytes, written_bytes, wire_bytes
 //
@@ -39,6 +43,7 @@ struct LiveBuffer {
   std::string name, title;
   plan::ContentClass content;
   int64_t bytes, offset;
+  int64_t first, last; ///< commands of the peak's section; -1 where it lives for the whole run
 };
 
 struct ArenaDetail {
@@ -62,6 +67,12 @@ struct ReportSection {
   int64_t getFlops() const;
 };
 
+/// Sums of one kind of command in a step.
+struct KindTotal {
+  std::string kind;
+  int64_t commands = 0, flops = 0, moved = 0, wire = 0, duration = 0;
+};
+
 /// What all ranks together send of one parameter in a step.
 struct ParameterTraffic {
   std::string name;
@@ -80,6 +91,8 @@ struct PlanReport {
   explicit PlanReport(mlir::ModuleOp module);
   int64_t getStepFlops() const;
   int64_t getStepDuration() const; ///< nanoseconds
+  /// Longest first.
+  std::vector<KindTotal> getKinds() const;
 };
 
 /// Names commands as `zero-run --trace` and zero-dump do: "matmul node_addmm", "all_gather b0 (wte.weight and 1 more)".

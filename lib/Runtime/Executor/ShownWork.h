@@ -12,7 +12,7 @@ class ShownWork final : public Work {
 public:
   ShownWork(const schema::Plan &plan, const schema::Command &command, std::string place, const Memory &memory)
       : plan(plan), command(command), place(std::move(place)), memory(memory) {}
-  Status run() override { return Status::programFailed("a command that is shown cannot run"); }
+  Status run() override { return {}; }
   WorkDescription describe() const override;
 
 private:

@@ -146,7 +146,7 @@ def main():
     arguments = parser.parse_args()
     arguments.shots.mkdir(parents=True, exist_ok=True)
     faults = []
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         target = next(t for t in browser.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
         browser.session = browser.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]

@@ -8,7 +8,7 @@ import re
 import subprocess
 
 parser = argparse.ArgumentParser()
-for flag in ("bin", "work", "golden"):
+for flag in ("bin", "work", "golden", "root"):
     parser.add_argument("--" + flag, required=True)
 arguments = parser.parse_args()
 os.makedirs(arguments.work, exist_ok=True)
@@ -51,6 +51,9 @@ def check_memory(run, report, printed):
     check(run + ": buffers and gaps at the peak", buffers + peak["gap_bytes"], arena["arena_bytes"])
     check(run + ": what is alive at the peak", sum(rows[peak["section"]][peak["command"]]), buffers)
     check(run + ": the peak", buffers, max(sum(row) for section in rows.values() for row in section))
+    for b in peak["largest_buffers"]:
+        if b["first_command"] != -1 and not b["first_command"] <= peak["command"] <= b["last_command"]:
+            raise SystemExit(f"{run}: {b} is not alive at the peak")
     sizes = [b["bytes"] for b in peak["largest_buffers"]]
     check(run + ": largest first", sizes, sorted(sizes, reverse=True))
     for section in report["timeline"]["sections"]:
@@ -94,7 +97,25 @@ def check_timeline(run, report):
     check(run + ": a step takes", timeline["step_ns"], sum(s["runs_per_step"] * s["duration_ns"] for s in timeline["sections"]))
     check(run + ": operations by kind", {k["kind"]: k["step"] for k in flops["kinds"]}, {k: n for k, n in kinds.items() if n})
     check(run + ": operations", sum(kinds.values()), flops["step"])
+    check(run + ": kinds", [sum(k[key] for k in timeline["kinds"]) for key in ("flops", "wire_bytes")], [flops["step"], report["traffic"]["total_bytes"]])
+    busy = sum(s["runs_per_step"] * c["duration_ns"] for s in timeline["sections"] for c in s["commands"])
+    check(run + ": time of all kinds", sum(k["duration_ns"] for k in timeline["kinds"]), busy)
+    sent = sum(s["runs_per_step"] * c["duration_ns"] for s in timeline["sections"] for c in s["commands"] if c["wire_bytes"])
+    check(run + ": time of collectives", sum(c["duration_ns"] for c in report["traffic"]["collectives"]), sent)
     check(run + ": sections", sum(s["runs_per_step"] * s["flops"] for s in flops["sections"]), flops["step"])
+
+
+def check_keys(run, value, documented):
+    """Every key is in the description of the format."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in documented:
+                raise SystemExit(f"{run}: key '{key}' is not described in PlanReport.h")
+            if key not in ("config", "live_bytes_by_class"):
+                check_keys(run, inner, documented)
+    elif isinstance(value, list):
+        for inner in value:
+            check_keys(run, inner, documented)
 
 
 def check_counters(run, report, model, binary):
@@ -108,6 +129,9 @@ def check_counters(run, report, model, binary):
             check(run + ": allocated", metrics["peak_device_bytes"], report["memory"]["arenas"][0]["arena_bytes"])
 
 
+with open(os.path.join(arguments.root, "include/zero/Analysis/PlanReport.h")) as file:
+    documented = set(re.findall(r"\w+", "".join(line for line in file if line.startswith("//"))))
+    documented |= {name + "_bytes" for name in documented}  # parameters_bytes, ...
 runs = 0
 for model in ("mlp", "cnn", "gpt2", "vit"):
     for ranks, stage, accumulation in ((1, 0, 1), (2, 0, 2), (2, 1, 1), (4, 2, 2), (2, 3, 1), (3, 3, 2)):
@@ -123,6 +147,7 @@ for model in ("mlp", "cnn", "gpt2", "vit"):
               [ranks, stage, 2, accumulation])
         check(run + ": elements", sum(math.prod(p["shape"]) for b in report["parameters"]["buckets"] for p in b["parameters"]),
               report["parameters"]["elements"])
+        check_keys(run, report, documented)
         check_memory(run, report, printed)
         check_traffic(run, report, printed)
         check_timeline(run, report)
