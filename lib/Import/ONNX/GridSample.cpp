@@ -199,30 +199,18 @@ LogicalResult zero::onnx_import::buildGridSample(NodeContext &node) {
 /// the sizes after N and C; coordinates are those of buildGridSample.
 LogicalResult zero::onnx_import::buildAffineGrid(NodeContext &node) {
   FailureOr<Tensor> theta = node.input(0);
-  FailureOr<Tensor> size = node.sizesInput(1);
-  if (failed(theta) || failed(size))
+  FailureOr<SmallVector<int64_t>> sizes = node.integerInput(1, "size", /*from=*/2); // N may be the batch
+  if (failed(theta) || failed(sizes))
     return failure();
-  // N may be the batch; the grid needs numbers.
-  SmallVector<int64_t> sizes;
-  if (size->contents)
-    for (const Dim &dim : ArrayRef(*size->contents).drop_front(std::min<size_t>(2, size->contents->size())))
-      if (dim.isStatic())
-        sizes.push_back(dim.value());
-  if (!size->contents || sizes.size() + 2 != size->contents->size()) {
-    FailureOr<SmallVector<int64_t>> all = node.integerInput(1, "size"); // says what it depends on
-    if (failed(all))
-      return failure();
-    sizes.assign(all->begin() + std::min<size_t>(2, all->size()), all->end());
-  }
-  auto spatial = static_cast<int64_t>(sizes.size());
+  auto spatial = static_cast<int64_t>(sizes->size());
   if (spatial < 2 || spatial > 3 || theta->rank() != 3 || !theta->shape[1].is(spatial) ||
       !theta->shape[2].is(spatial + 1) || !isa<FloatType>(theta->elementType()) ||
-      llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+      llvm::any_of(*sizes, [](int64_t size) { return size < 1; }))
     return node.error() << "needs the sizes of 2 or 3 dimensions and an affine map of them, not "
                         << theta->type();
   bool alignCorners = node.intAttribute("align_corners", 0) != 0;
   Type element = theta->elementType();
-  Dims shape = llvm::map_to_vector(sizes, [](int64_t size) { return Dim(size); });
+  Dims shape = llvm::map_to_vector(*sizes, [](int64_t size) { return Dim(size); });
   Dims column{*Dim::product(shape), Dim(1)};
   SmallVector<Tensor> columns; // the innermost dimension first, then ones
   for (int64_t dim = spatial - 1; dim >= 0; --dim) {

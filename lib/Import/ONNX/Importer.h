@@ -147,9 +147,9 @@ public:
   mlir::FailureOr<Tensor> input(unsigned index);
   /// The same of floats.
   mlir::FailureOr<Tensor> floatInput(unsigned index);
-  /// The elements of an integer input known at import, all plain numbers; a diagnostic that names `what` if
-  /// they are not.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what);
+  /// The elements of an integer input known at import from place `from` on, all plain numbers; a diagnostic
+  /// that names `what` if they are not.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> integerInput(unsigned index, llvm::StringRef what, size_t from = 0);
   /// The same for an input of one element.
   mlir::FailureOr<int64_t> integer(unsigned index, llvm::StringRef what);
   /// The elements of a float input that depends on constants alone.

@@ -67,15 +67,18 @@ FailureOr<Tensor> NodeContext::floatInput(unsigned index) {
   return failure();
 }
 
-FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, StringRef what) {
+FailureOr<SmallVector<int64_t>> NodeContext::integerInput(unsigned index, StringRef what, size_t from) {
   FailureOr<Tensor> tensor = input(index);
   if (failed(tensor))
     return failure();
-  if (!tensor->contents || !llvm::all_of(*tensor->contents, [](const Dim &dim) { return dim.isStatic(); })) {
+  ArrayRef<Dim> elements;
+  if (tensor->contents)
+    elements = ArrayRef<Dim>(*tensor->contents).drop_front(std::min(from, tensor->contents->size()));
+  if (!tensor->contents || !llvm::all_of(elements, [](const Dim &dim) { return dim.isStatic(); })) {
     error() << what << " (input " << index << ") must be constant, but depends on " << dependence(*tensor);
     return failure();
   }
-  return llvm::map_to_vector(*tensor->contents, [](const Dim &dim) { return dim.value(); });
+  return llvm::map_to_vector(elements, [](const Dim &dim) { return dim.value(); });
 }
 
 FailureOr<SmallVector<double>> NodeContext::floatNumbers(unsigned index, StringRef what) {
