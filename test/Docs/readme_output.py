@@ -12,6 +12,8 @@ import sys
 root, golden, work = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 readme = (root / "README.md").read_text()
 first, config = (re.search(pattern, readme, re.S).group(1) for pattern in (r"```\n(\$ zero-import.*?)```", r"```json\n(.*?)```"))
+# What is said of the program that the first commands have made.
+later = re.findall(r"```\n(\$ zero-(?:dump|compile) .*?)```", readme, re.S)
 work.mkdir(parents=True, exist_ok=True)
 (work / "ds_config.json").write_text(config)
 for name in ("gpt2.onnx", "gpt2.data.npz"):
@@ -24,16 +26,17 @@ def plain(text):
 
 
 failures = count = 0
-for block in re.split(r"^\$ ", first, flags=re.M)[1:]:
+for block in re.split(r"^\$ ", "".join([first, *later]), flags=re.M)[1:]:
     command, _, expected = block.partition("\n")
     command = re.sub(r"\s+#.*", "", command)
     run = subprocess.run(command, shell=True, cwd=work, capture_output=True, text=True)
     count += 1
-    if run.returncode:
+    refuses = ": error: " in expected
+    if bool(run.returncode) != refuses:
         failures += 1
         print(f"{command}: exit {run.returncode}: {run.stderr[-400:]}")
         continue
-    lines = plain(run.stdout)
+    lines = plain(run.stderr if refuses else run.stdout)
     # "..." stands for lines that are left out: what follows it stands somewhere later.
     position, anywhere = 0, False
     for line in plain(expected):
