@@ -69,6 +69,7 @@ LogicalResult Importer::finish() {
     if (!entry->whyNotTrained.empty() && entry->isInitializer)
       others.push_back(entry.get());
   warnOfMergedWeights(model, rules, weights, parameters, others, location);
+  warnOfPaddingRows(model, parameters, location);
 
   // Inputs and labels keep their places; then parameters, then frozen weights, each in the order of the file.
   std::map<const onnx::TensorProto *, int> position;

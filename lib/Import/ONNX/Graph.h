@@ -33,6 +33,8 @@ struct Stored {
 /// others; `others` are those that are not trained (MergedWeights.cpp).
 void warnOfMergedWeights(const Model &model, const ParameterRules &rules, Weights &weights, llvm::ArrayRef<Stored *> parameters,
                          llvm::ArrayRef<Stored *> others, mlir::Location location);
+/// Warns of trained rows that `padding_idx` kept as they were in PyTorch (PaddingRows.cpp).
+void warnOfPaddingRows(const Model &model, llvm::ArrayRef<Stored *> parameters, mlir::Location location);
 
 class Importer {
 public:

@@ -207,6 +207,23 @@ def replaced():
     return _mark(result, ["fc.bias", "head"])
 
 
+def padding_row():
+    """Embeddings that PyTorch gave a padding_idx, none, and one that is not trained."""
+    def look_up(name, operands):
+        made = node("Gather", [name, "ids"], [name + "_rows"], name=name + "_look_up")
+        entry = made.metadata_props.add()
+        entry.key = "pkg.torch.onnx.fx_node"
+        entry.value = "%%e : [num_users=1] = call_function[target=torch.ops.aten.embedding.default](args = (%%p_%s, %s), kwargs = {})" % (name, operands)
+        return made
+
+    return model([node("Cast", ["x"], ["wide"], name="wide", to=TensorProto.INT64), node("Clip", ["wide", "least", "most"], ["ids"], name="clip"),
+                  look_up("words", "%ids, 1"), look_up("types", "%ids"), look_up("frozen", "%ids, 2"),
+                  node("Add", ["words_rows", "types_rows"], ["a"], name="add"), node("Add", ["a", "frozen_rows"], ["b"], name="add2"),
+                  node("ReduceSum", ["b", "axis"], ["z"], name="sum", keepdims=0)],
+                 [tensor(random(5, 3), "words"), tensor(random(5, 3, seed=1), "types"), tensor(random(5, 3, seed=2), "frozen"),
+                  tensor(np.array([1]), "axis"), tensor(np.array(0), "least"), tensor(np.array(4), "most")])
+
+
 def folded_by_script():
     """As the TorchScript-based exporter names what it computed: a transposed weight, which is no more than that, and others."""
     return model([node("MatMul", ["x", "onnx::MatMul_20"], ["a"], name="/fc/MatMul"), node("Unsqueeze", ["a", "last"], ["image"], name="image"),
