@@ -3,6 +3,7 @@
 #include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/Base/Env.h"
+#include "zero/Runtime/Base/ProcessMemory.h"
 #include "zero/Runtime/Executor/Executor.h"
 #include "zero/Runtime/Executor/FlightRecorder.h"
 #include "zero/Runtime/Executor/ShowProgram.h"
@@ -46,6 +47,7 @@ static Expected<unsigned> loopbackRanks(const RunFlags &flags) {
 }
 
 int main(int argc, char **argv) {
+  const uint64_t bytesAtStart = processBytes();
   std::string output;
   auto parsed = parseFlags(argc, argv, output);
   if (!parsed.ok())
@@ -55,7 +57,8 @@ int main(int argc, char **argv) {
       std::fputs(output.c_str(), stdout);
     return 0;
   }
-  const RunFlags &flags = **parsed;
+  RunFlags &flags = **parsed;
+  flags.training.processBytesAtStart = bytesAtStart;
   if (flags.device == DeviceKind::Trace) {
     if (env::startedByMpirun())
       return fail(Status::badInput("--device=trace shows rank 0 alone: start it without mpirun"));

@@ -3,6 +3,7 @@
 #include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Commands.h"
 #include "lib/Runtime/Executor/DelayedWork.h"
+#include "lib/Runtime/Executor/GatheredElements.h"
 #include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/ShownWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
@@ -18,6 +19,7 @@ struct Step {
   Queue *queue;
   std::vector<Event *> waits;
   Event *record = nullptr;
+  GatherChange gathered;
 };
 
 struct Section {
@@ -57,6 +59,7 @@ struct Executor::Impl {
   ThreadPool compute, others;
   std::array<std::unique_ptr<Channel>, kQueueCount> channels;
   std::vector<Section> sections;
+  GatheredElements gathered;
   std::array<std::unique_ptr<Queue>, kQueueCount> queues;
 };
 
@@ -90,8 +93,10 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
   section.place = bootstrap.view().addPlace(section.name);
   for (uint32_t i = 0; i < record.events(); ++i)
     section.events.push_back(device->createEvent(section.name + ".e" + std::to_string(i)));
+  std::vector<GatherChange> changes = findGatherChanges(plan, record);
   for (const schema::Command *command : records(record.commands())) {
     Step step;
+    step.gathered = changes[section.steps.size()];
     if (device->runs()) {
       auto work = factory.make(*command, section.name, static_cast<uint32_t>(section.steps.size()), traffic);
       if (!work.ok())
@@ -147,7 +152,9 @@ Status Executor::Impl::runSection(Section &section) {
   for (Step &step : section.steps) {
     for (Event *event : step.waits)
       step.queue->wait(*event, instance);
+    gathered.acquire(step.gathered);
     step.queue->submit(*step.work);
+    gathered.release(step.gathered);
     if (step.record)
       step.queue->record(*step.record, instance);
   }
@@ -252,6 +259,7 @@ Traffic Executor::traffic() const {
   return {impl->traffic.allGather.load(), impl->traffic.reduceScatter.load(), impl->traffic.control.load()};
 }
 
+uint64_t Executor::peakGatheredElements() const { return impl->gathered.peak(); }
 uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
 CpuVariant Executor::variant() const { return impl->variant; }
 

@@ -38,6 +38,8 @@ Status MetricsFile::write(const StepReport &report) {
   add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
   add("comm_bytes_control", std::to_string(report.traffic.control));
   add("peak_device_bytes", std::to_string(report.deviceBytes));
+  add("peak_gathered_elements", std::to_string(report.peakGatheredElements));
+  add("process_bytes", std::to_string(report.processBytes));
   add("skipped_steps", std::to_string(report.skippedSteps));
   std::string nonFinite;
   for (auto [key, value] : {std::pair("loss", report.results.loss), std::pair("grad_norm", report.results.gradNorm)})

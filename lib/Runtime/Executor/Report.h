@@ -16,6 +16,8 @@ struct StepReport {
   double samplesPerSecond;
   Traffic traffic; ///< of this step
   uint64_t deviceBytes;
+  uint64_t peakGatheredElements;
+  uint64_t processBytes; ///< beyond those at the entry of main, of the process with most
   uint64_t skippedSteps; ///< up to this one
 };
 

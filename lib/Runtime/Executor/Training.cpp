@@ -9,6 +9,7 @@
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Base/OutputFile.h"
+#include "zero/Runtime/Base/ProcessMemory.h"
 #include <chrono>
 #include <charconv>
 #include <cmath>
@@ -61,6 +62,16 @@ public:
 private:
   bool speaks() const { return bootstrap.rank() == 0; }
 
+  /// Of the processes of all ranks the one that grew most.
+  Status measureProcesses(StepReport &report) {
+    uint64_t now = processBytes();
+    std::string mine = std::to_string(now - std::min(now, options.processBytesAtStart));
+    ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine));
+    for (const std::string &one : all)
+      report.processBytes = std::max<uint64_t>(report.processBytes, std::stoull(one));
+    return {};
+  }
+
   Status runStep(uint64_t step, StepReport &report) {
     Clock::time_point begin = Clock::now();
     Traffic before = executor.traffic();
@@ -84,6 +95,9 @@ private:
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
     report.deviceBytes = executor.deviceBytes();
+    report.peakGatheredElements = executor.peakGatheredElements();
+    if (!options.metricsPath.empty())
+      ZERO_RETURN_IF_ERROR(measureProcesses(report));
     bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
     Status status = finite || options.onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
     report.step = step + 1;

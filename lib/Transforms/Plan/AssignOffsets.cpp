@@ -162,6 +162,7 @@ Packing packTightly(ArrayRef<TransientBuffer> buffers) {
     SmallVector<unsigned> order;
     Gap rule;
     int64_t end;
+    size_t number;
   };
   SmallVector<Start> starts;
   std::optional<Packing> best;
@@ -177,13 +178,13 @@ Packing packTightly(ArrayRef<TransientBuffer> buffers) {
     });
     for (Gap rule : {Gap::Lowest, Gap::Smallest}) {
       Packing packing = pack(buffers, neighbours, order, rule);
-      starts.push_back({order, rule, packing.end});
+      starts.push_back({order, rule, packing.end, starts.size()});
       if (keep(std::move(packing)))
         return *best;
     }
   }
   // From the best orders on: what ends highest had too little choice.
-  llvm::stable_sort(starts, [](const Start &a, const Start &b) { return a.end < b.end; });
+  llvm::sort(starts, [](const Start &a, const Start &b) { return std::tie(a.end, a.number) < std::tie(b.end, b.number); });
   size_t work = 1;
   for (const SmallVector<unsigned, 8> &of : neighbours)
     work += of.size() + 1;

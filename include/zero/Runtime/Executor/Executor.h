@@ -70,6 +70,9 @@ public:
   Traffic traffic() const;
   /// Bytes of all device arenas.
   uint64_t deviceBytes() const;
+  /// The most elements of gathered parameters that were held at once, from the start of a gather to the last command that
+  /// touches what it gathered.
+  uint64_t peakGatheredElements() const;
   CpuVariant variant() const;
 
   /// Reads parameters back: this rank's elements of a bucket, or all of them where they are whole here (`sharded` false).

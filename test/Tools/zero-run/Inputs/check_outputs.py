@@ -6,9 +6,10 @@ import sys
 
 folder = pathlib.Path(sys.argv[1])
 keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "samples_per_second", "comm_bytes_all_gather",
-        "comm_bytes_reduce_scatter", "comm_bytes_control", "peak_device_bytes", "skipped_steps"]
+        "comm_bytes_reduce_scatter", "comm_bytes_control", "peak_device_bytes", "peak_gathered_elements",
+        "process_bytes", "skipped_steps"]
 exact = ["step", "loss", "grad_norm", "learning_rate", "comm_bytes_all_gather", "comm_bytes_reduce_scatter", "comm_bytes_control",
-         "peak_device_bytes", "skipped_steps"]
+         "peak_device_bytes", "peak_gathered_elements", "skipped_steps"]
 runs = [[json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()] for name in ("loopback", "mpi")]
 for steps in runs:
     assert [list(step) for step in steps] == [keys] * 6, steps
@@ -17,6 +18,7 @@ for steps in runs:
         assert step["learning_rate"] == 0.5
         assert step["comm_bytes_all_gather"] == step["comm_bytes_reduce_scatter"] == 256
         assert step["comm_bytes_control"] == 24 * 8 + 4 + 8
+        assert step["process_bytes"] > 0
         assert step["step_seconds"] > 0 and step["samples_per_second"] > 0
 assert [[step[key] for key in exact] for step in runs[0]] == [[step[key] for key in exact] for step in runs[1]]
 

@@ -1,0 +1,16 @@
+//===- ProcessMemory.h - What the system holds in memory for this process -===//
+#ifndef ZERO_RUNTIME_BASE_PROCESSMEMORY_H
+#define ZERO_RUNTIME_BASE_PROCESSMEMORY_H
+
+#include <cstdint>
+
+namespace zero {
+
+/// Bytes in memory that are this process's alone or shared with other processes through memory: RssAnon + RssShmem of
+/// /proc/self/status. Pages of mapped files, which the system may drop and read again, do not count. 0 where the
+/// system does not say.
+uint64_t processBytes();
+
+} // namespace zero
+
+#endif
