@@ -195,7 +195,8 @@ private:
         return wrong(where + " runs kernel " + number(dispatch.kernel()) + " of " +
                      number(records(plan.kernels()).size()));
       ZERO_RETURN_IF_ERROR(checkSlices(dispatch.reads(), where + " read"));
-      return checkSlices(dispatch.writes(), where + " write");
+      ZERO_RETURN_IF_ERROR(checkSlices(dispatch.writes(), where + " write"));
+      return checkSliceBytes(dispatch, where);
     }
     case schema::Action::Collective:
       return checkCollective(*command.action_as_Collective(), where, sequence);
@@ -213,6 +214,26 @@ private:
     default:
       return wrong(where + " has an unknown action");
     }
+  }
+
+  /// A generated kernel gets all the bytes that it touches. How far one of the library reaches the executor asks the library.
+  Status checkSliceBytes(const schema::Dispatch &dispatch, const std::string &where) const {
+    const schema::Kernel &kernel = *records(plan.kernels())[dispatch.kernel()];
+    if (!kernel.generated())
+      return {};
+    std::string name = where + " gives kernel " + quoted(text(kernel.name())) + " ";
+    auto bytes = records(kernel.slice_bytes());
+    uint32_t given = records(dispatch.reads()).size() + records(dispatch.writes()).size(), index = 0;
+    if (given != bytes.size())
+      return wrong(name + number(given) + " slices, and it takes " + number(bytes.size()));
+    for (const auto *slices : {dispatch.reads(), dispatch.writes()})
+      for (const schema::Slice *slice : records(slices)) {
+        if (slice->size() < bytes[index])
+          return wrong(name + "slice " + number(index) + " of " + number(slice->size()) + " bytes, and it takes " +
+                       number(bytes[index]));
+        ++index;
+      }
+    return {};
   }
 
   Status checkCollective(const schema::Collective &collective, const std::string &command, uint32_t &sequence) const {

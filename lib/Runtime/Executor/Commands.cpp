@@ -1,6 +1,7 @@
 //===- Commands.cpp - The records of a plan, ready to run -----------------===//
 #include "lib/Runtime/Executor/Commands.h"
 #include "zero/Container/CommandText.h"
+#include "zero/Runtime/Kernels/SliceBytes.h"
 #include <cstring>
 
 namespace zero {
@@ -142,6 +143,22 @@ Expected<size_t> pointersOf(const std::string &name, const std::vector<int64_t> 
   return Status::badInput("the library has no kernel '" + name + "'");
 }
 
+/// A kernel reaches no further than the slices that the plan gives it.
+Status checkSliceBytes(const std::string &name, const std::vector<int64_t> &integers, const schema::Dispatch &dispatch) {
+  auto needed = kernelSliceBytes(name, integers);
+  if (!needed)
+    return {}; // too few integers: prepareKernel says which
+  size_t index = 0;
+  for (const auto *slices : {dispatch.reads(), dispatch.writes()})
+    for (const schema::Slice *slice : records(slices)) {
+      if (index < needed->size() && slice->size() < (*needed)[index])
+        return Status::badInput("kernel '" + name + "' reaches over " + std::to_string((*needed)[index]) + " bytes of slice " +
+                                std::to_string(index) + ", which has " + std::to_string(slice->size()));
+      ++index;
+    }
+  return {};
+}
+
 } // namespace
 
 Expected<std::shared_ptr<Kernel>> CommandFactory::libraryKernel(const std::string &name, const schema::Dispatch &dispatch,
@@ -156,6 +173,7 @@ Expected<std::shared_ptr<Kernel>> CommandFactory::libraryKernel(const std::strin
   if (size_t given = records(dispatch.reads()).size() + records(dispatch.writes()).size(); given != pointers)
     return Status::badInput("kernel '" + name + "' takes " + std::to_string(pointers) + " slices, the plan gives " +
                             std::to_string(given));
+  ZERO_RETURN_IF_ERROR(checkSliceBytes(name, integers, dispatch));
   std::string key = name + '\0' + static_cast<char>(queue);
   key.append(reinterpret_cast<const char *>(integers.data()), integers.size() * sizeof(int64_t));
   key += '\0';

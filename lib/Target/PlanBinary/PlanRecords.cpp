@@ -31,7 +31,7 @@ public:
     plan.rank_part_bytes = weights.rankPartBytes;
     addMemory();
     for (auto kernel : module.getOps<plan::KernelOp>())
-      addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems());
+      setSliceBytes(addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems()), kernel);
     for (auto section : module.getOps<plan::SectionOp>())
       addSection(section);
     addBuckets();
@@ -79,6 +79,16 @@ private:
       record->content = static_cast<schema::ContentClass>(buffer.getContent());
       record->state = buffer.getState();
       plan.buffers.push_back(std::move(record));
+    }
+  }
+
+  /// Whole tensors, as the kernel's function names them.
+  void setSliceBytes(uint32_t number, plan::KernelOp kernel) {
+    auto body = module.lookupSymbol<func::FuncOp>(kernel.getBodyFunction());
+    FunctionType type = body.getFunctionType();
+    for (Type one : llvm::concat<const Type>(type.getInputs(), type.getResults())) {
+      auto tensor = cast<RankedTensorType>(one);
+      plan.kernels[number]->slice_bytes.push_back(tensor.getNumElements() * getElementBytes(tensor.getElementType()));
     }
   }
 

@@ -341,7 +341,7 @@ private:
                    << (wrote ? " writes" : " reads");
       if (wrote && range.contents.owner != static_cast<int>(access.buffer))
         error << " as " << describe(memory.getBuffers()[range.contents.owner]);
-      error << ", and no event orders them";
+      error << ", and no event orders them; plan-insert-events makes one";
       error.attachNote(commands[earlier].op->getLoc()) << "the earlier command is here";
       return error;
     };
@@ -367,15 +367,16 @@ private:
     if (contents.owner == ByteContents::kNobody) {
       if (plan::BufferOp(memory.getBuffers()[access.buffer]).getState())
         return fail("which hold nothing at this point of a step: the file and the runtime give nothing, and no earlier command "
-                    "of the step writes them");
-      return fail("which no earlier command of section @" + section + " writes");
+                    "of the step writes them; zero-to-plan writes before it reads");
+      return fail("which no earlier command of section @" + section + " writes; zero-to-plan writes before it reads");
     }
     if (contents.owner != static_cast<int>(access.buffer))
-      return fail("which hold what was written to " + describe(memory.getBuffers()[contents.owner]));
+      return fail("which hold what was written to " + describe(memory.getBuffers()[contents.owner]) +
+                  "; plan-assign-offsets keeps apart what lives at once");
     const bool inside = contents.stride == access.stride && access.begin >= contents.first &&
                         access.begin + access.size <= contents.first + contents.size;
     if (contents.stride != 0 && !inside && worldSize > 1)
-      return fail("of which each rank has written its own range alone");
+      return fail("of which each rank has written its own range alone; zero-insert-collectives gathers the others");
     return success();
   }
 
@@ -428,7 +429,8 @@ private:
                                                    ? "made from this rank's own data"
                                                    : "not the same on all ranks")
                                            << " after section @" << section << ": "
-                                           << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to);
+                                           << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
+                                           << "; zero-insert-collectives gathers and reduces";
             if (range.writtenBy)
               error.attachNote(range.writtenBy->getLoc()) << "it is written here";
             return error;
@@ -451,7 +453,7 @@ private:
               if (first.contents.owner == ByteContents::kNobody || getLeft(first) == getLeft(second))
                 return success();
               auto error = plan::SectionOp(memory.getSections()[number]).emitError()
-                           << "leaves " << describe(buffer, from, to) << " otherwise than it finds them, but runs again";
+                           << "leaves " << describe(buffer, from, to) << " otherwise than it finds them, but runs again; zero-to-plan adds in place";
               if (second.writtenBy)
                 error.attachNote(second.writtenBy->getLoc()) << "they are written here";
               return error;
@@ -474,7 +476,8 @@ private:
               return success();
             auto error = state.emitError() << "parameter '" << state.getName()
                                            << "' gets no value from a sum of its gradients over the ranks in section @update: "
-                                           << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to);
+                                           << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
+                                           << "; zero-partition-state updates all, zero-insert-collectives reduces first";
             if (range.writer >= 0)
               error.attachNote(range.writtenBy->getLoc()) << "it is written here";
             return error;
@@ -492,7 +495,7 @@ private:
             if (range.contents.relation == ByteRelation::Same)
               return success();
             auto error = result.emitError() << what << " " << describe(access.buffer, from, to)
-                                            << ", which are not the same on all ranks";
+                                            << ", which are not the same on all ranks; zero-insert-collectives sums them";
             if (range.writtenBy)
               error.attachNote(range.writtenBy->getLoc()) << "it is written here";
             return error;

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Runtime/HAL/Staging.h"
+#include "zero/Runtime/Kernels/SliceBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -198,12 +199,29 @@ private:
     return success();
   }
 
+  /// A kernel of the library touches what its integers say; the first pointers are the reads.
+  LogicalResult checkLibraryKernel(plan::DispatchOp dispatch) {
+    StringRef name = dispatch.getKernel();
+    auto bytes = kernelSliceBytes(std::string_view(name.data(), name.size()), dispatch.getIntegers());
+    if (!bytes)
+      return success(); // zero-to-plan and the runtime ask the library itself whether it has the kernel and takes the integers
+    const size_t given = dispatch.getReads().size() + dispatch.getWrites().size();
+    if (given != bytes->size())
+      return dispatch.emitError() << "gives kernel '" << name << "' " << given << " slices, but it takes " << bytes->size();
+    auto slices = llvm::concat<const Attribute>(dispatch.getReads().getValue(), dispatch.getWrites().getValue());
+    for (auto [index, slice] : llvm::enumerate(slices))
+      if (uint64_t size = cast<plan::SliceAttr>(slice).getSize(); size < (*bytes)[index])
+        return dispatch.emitError() << "gives kernel '" << name << "' slice #" << index << " of " << size
+                                    << " bytes, but it reaches over " << (*bytes)[index] << "; zero-to-plan makes slices of what kernels touch";
+    return success();
+  }
+
   /// A generated kernel reads and writes whole tensors, of the sizes that its function names.
   LogicalResult checkKernel(plan::DispatchOp dispatch) {
     auto kernel = symbols.lookup<plan::KernelOp>(dispatch.getKernel());
     auto body = kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
     if (!kernel)
-      return success(); // of the library
+      return checkLibraryKernel(dispatch);
     if (!body)
       return kernel.emitError() << "kernel @" << kernel.getSymName() << " has no function @" << kernel.getBodyFunction();
     auto check = [&](StringRef verb, ArrayAttr slices, TypeRange types) -> LogicalResult {

@@ -229,6 +229,11 @@ TEST_F(TinyRun, NamesWhatCannotBeBound) {
   } faults[] = {
       {"the library has no kernel 'matmull'", [](schema::PlanT &p) { p.kernels[1]->name = "matmull"; }},
       {"the kernel objects have no kernel 'ascend'", [](schema::PlanT &p) { p.kernels[5]->name = "ascend"; }},
+      {"kernel 'matmul' reaches over 512 bytes of slice 0, which has 508",
+       [](schema::PlanT &p) {
+         auto &read = p.sections[0]->commands[3]->action.AsDispatch()->reads[0];
+         read = schema::Slice(read.buffer(), 4, 508, 0);
+       }},
       {"kernel 'norm' takes 2 slices, the plan gives 3",
        [](schema::PlanT &p) {
          auto &reads = p.sections[1]->commands[2]->action.AsDispatch()->reads;

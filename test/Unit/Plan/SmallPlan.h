@@ -48,7 +48,7 @@ module @small attributes {zero.config = {gradient_accumulation_steps = 3 : i64, 
   plan.step_scalar "learning_rate" 0.5 at <@loss, 0, 4>
   plan.step_result "loss" f32 at <@loss, 0, 4>
   plan.kernel @group_0 {body_function = @group_0_body, items = 4 : i64}
-  func.func private @group_0_body()
+  func.func private @group_0_body(tensor<2xi64>) -> (tensor<256xf32>, tensor<125xf32>)
   plan.section @micro_first {
     plan.dispatch "group_0" on compute reads [#plan.slice<@input.x, 0, 16>] writes [#plan.slice<@bucket, 0, 1024>, #plan.slice<@a, 0, 500>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
     plan.collective reduce_scatter f32 on reduce <@bucket, 0, 1024> to <@gradient.b0, 0, 512> staging <@staging, 0, 512> waits [0] {awaited_at = 3 : i64, label = "b0", sequence = 0 : i64, wire_bytes = 512 : i64}

@@ -104,6 +104,10 @@ public:
     record.reads = std::move(reads);
     record.writes = std::move(writes);
     record.integers = std::move(integers);
+    if (schema::KernelT &generated = *plan.kernels[kernel]; generated.generated && generated.slice_bytes.empty())
+      for (const auto *slices : {&record.reads, &record.writes})
+        for (const schema::Slice &slice : *slices)
+          generated.slice_bytes.push_back(slice.size());
     record.reals = std::move(reals);
     return command(schema::QueueKind::compute, std::move(record));
   }
