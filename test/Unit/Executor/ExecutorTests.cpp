@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>
+#include <random>
 
 static std::atomic<bool> countsAllocations = false;
 static std::atomic<int> allocations = 0;
@@ -159,6 +160,71 @@ TEST_F(TinyRun, DelaysChangeNoBitWhereEventsOrder) {
       differ += numbers(seed, [&](schema::PlanT &plan) { plan.sections[0]->commands[command]->waits = {}; }) != right;
     EXPECT_GT(differ, 0u) << "command " << command;
   }
+}
+
+/// Changes a number of the plan that says where bytes are, who runs when, or how far a kernel goes. `items` of a generated kernel
+/// stay: what its code does with them no record says.
+void damageOneNumber(schema::PlanT &plan, std::mt19937 &random) {
+  auto change = [&](auto &number) {
+    using Number = std::remove_reference_t<decltype(number)>;
+    const uint64_t values[] = {0, 1, 2, 3, 4, 63, 64, 255, 256, 1u << 20, uint64_t(1) << 40, ~uint64_t(0), uint64_t(number) + 1,
+                               uint64_t(number) - 1, uint64_t(number) + 64, uint64_t(number) * 2, uint64_t(number) / 2};
+    number = static_cast<Number>(values[random() % std::size(values)]);
+  };
+  auto changeSlice = [&](schema::Slice &slice) {
+    uint64_t fields[] = {slice.buffer(), slice.offset(), slice.size(), slice.rank_stride()};
+    change(fields[random() % 4]);
+    slice = schema::Slice(static_cast<uint32_t>(fields[0]), fields[1], fields[2], fields[3]);
+  };
+  if (random() % 8 == 0) {
+    schema::BufferT &buffer = *plan.buffers[random() % plan.buffers.size()];
+    uint64_t *fields[] = {&buffer.offset, &buffer.size_bytes, &plan.arenas[0]->size_bytes, &plan.buckets[0]->elements};
+    return change(*fields[random() % 4]);
+  }
+  auto &section = *plan.sections[random() % plan.sections.size()];
+  schema::CommandT &command = *section.commands[random() % section.commands.size()];
+  switch (random() % 4) {
+  case 0:
+    if (!command.waits.empty())
+      return change(command.waits[0]);
+    return change(command.record);
+  case 1:
+    command.queue = static_cast<schema::QueueKind>(random() % 3);
+    return;
+  default:
+    break;
+  }
+  if (schema::DispatchT *dispatch = command.action.AsDispatch()) {
+    auto &slices = dispatch->writes.empty() || random() % 2 ? dispatch->reads : dispatch->writes;
+    if (random() % 3 == 0)
+      change(dispatch->kernel);
+    else if (!dispatch->integers.empty() && random() % 2)
+      change(dispatch->integers[random() % dispatch->integers.size()]);
+    else if (!slices.empty())
+      changeSlice(slices[random() % slices.size()]);
+  } else if (schema::CollectiveT *collective = command.action.AsCollective()) {
+    std::unique_ptr<schema::Slice> *slices[] = {&collective->source, &collective->target, &collective->staging};
+    if (auto &slice = *slices[random() % 3])
+      changeSlice(*slice);
+  }
+}
+
+/// With its checksums right, a plan whose numbers are not is refused or runs to its end: nothing crashes and nobody
+/// waits for ever.
+TEST_F(TinyRun, DamagedPlansAreRefusedOrHarmless) {
+  std::mt19937 random(5);
+  int refused = 0, ran = 0;
+  for (int i = 0; i < 1500; ++i) {
+    Outcome outcome = run(2, 2, 1, 1, [&](schema::PlanT &plan) {
+      damageOneNumber(plan, random);
+      if (random() % 2)
+        damageOneNumber(plan, random);
+    });
+    EXPECT_TRUE(outcome.exitCode == 0 || outcome.exitCode == 1 || outcome.exitCode == 3) << outcome.reports[0];
+    ++(outcome.exitCode ? refused : ran);
+  }
+  EXPECT_GT(refused, 300);
+  EXPECT_GT(ran, 100);
 }
 
 TEST_F(TinyRun, AStepAllocatesNothing) {
