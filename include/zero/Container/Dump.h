@@ -9,7 +9,7 @@ namespace zero {
 
 /// The file's sections, what a rank takes, parameters by bucket, what the runtime fills and reads, and how many commands each section has.
 std::string dumpSummary(const Container &container);
-/// Every command in order: queue, kernel or collective, what it reads and writes, events, where it comes from, predicted time.
+/// Every command in order: queue, kernel or collective, what it reads and writes, events, where it comes from.
 std::string dumpCommands(const Container &container);
 /// Arenas, every buffer, every parameter's place in its bucket, states.
 std::string dumpBuffers(const Container &container);

@@ -1,0 +1,115 @@
+//===- TimelineTests.cpp - What commands cost and when they are thought to run ===//
+#include "SmallPlan.h"
+#include "zero/Analysis/Timeline.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace zero {
+namespace {
+
+class Costs : public ::testing::Test {
+protected:
+  Costs() { test::loadDialects(context); }
+
+  /// A module whose section holds these commands, over buffers @a, @b, @w (workspace) of 4096 bytes; a kernel @k of that body may be given.
+  void parse(const std::string &commands, const std::string &kernel = "") {
+    std::string text = "plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 12288 : i64}\n";
+    for (auto [name, content] : {std::pair("a", "activations"), {"b", "activations"}, {"w", "workspace"}})
+      text += std::string("plan.buffer @") + name + " in @device {content = #plan<content " + content + ">, label = \"\", size_bytes = 4096 : i64}\n";
+    module = parseSourceString<ModuleOp>(text + kernel + "plan.section @micro_first {\n" + commands + "\n}", &context);
+    ASSERT_TRUE(module);
+    section = *module->getOps<plan::SectionOp>().begin();
+  }
+  static std::string dispatch(const std::string &kernel, const std::string &integers, const std::string &more = "waits []", const std::string &queue = "compute") {
+    return "plan.dispatch \"" + kernel + "\" on " + queue + " reads [#plan.slice<@a, 0, 64>] writes [#plan.slice<@b, 0, 128>, #plan.slice<@w, 0, 4096>] " + more +
+           " {integers = array<i64" + (integers.empty() ? "" : ": " + integers) + ">, reals = array<f64>}\n";
+  }
+  int64_t flopsOf(const std::string &kernel, const std::string &integers) {
+    parse(dispatch(kernel, integers));
+    return CommandCosts(*module).get(&section.getBody().front().front()).flops;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  plan::SectionOp section;
+};
+
+TEST_F(Costs, OfLibraryKernels) {
+  EXPECT_EQ(flopsOf("matmul", "0, 3, 5, 7, 11, 0, 0, 0, 0, 0, 0, 0, 0"), 2 * 3 * 5 * 7 * 11);
+  EXPECT_EQ(flopsOf("matmul", "4, 3, 5, 7, 11, 0, 0, 0, 0, 0, 0, 0, 0"), 0); // integers
+  // B 2, T 3, S 5, H 4, G 4, D 8: all pairs, or those of key <= query + 2.
+  EXPECT_EQ(flopsOf("attention", "0, 2, 3, 5, 4, 4, 8, 0, 0, 0, 0"), 2 * 4 * 15 * (4 * 8 + 5));
+  EXPECT_EQ(flopsOf("attention", "0, 2, 3, 5, 4, 4, 8, 1, 0, 0, 0"), 2 * 4 * (3 + 4 + 5) * (4 * 8 + 5));
+  EXPECT_EQ(flopsOf("attention_grad", "0, 2, 3, 5, 4, 4, 8, 1, 0, 0, 0"), 2 * 4 * (3 + 4 + 5) * (10 * 8 + 7));
+  // batch 2, channels 6, filters 8, groups 2; 9 x 7 by 3 x 2, strides 2 x 1, pads 1 + 1 and 0, dilations 1 x 3: 5 x 4 positions.
+  for (const char *kernel : {"conv", "conv_transpose", "conv_weight_grad"})
+    EXPECT_EQ(flopsOf(kernel, "0, 2, 6, 8, 2, 2, 9, 7, 3, 2, 2, 1, 1, 0, 1, 0, 1, 3"), 2 * 2 * 8 * (6 / 2) * (3 * 2) * (5 * 4)) << kernel;
+  EXPECT_EQ(flopsOf("sum_pool", "0, 12, 1, 10, 4, 2, 0, 0, 1"), 12 * 4 * 4);
+  EXPECT_EQ(flopsOf("max_pool", "0, 12, 1, 3, 4, 2, 0, 0, 1"), 0); // no position
+  EXPECT_EQ(flopsOf("scatter_add", "0, 4, 2, 100, 3, 7"), 2 * 3 * 7);
+  EXPECT_EQ(flopsOf("scatter", "1, 0, 4, 2, 100, 3, 7"), 2 * 3 * 7);
+  EXPECT_EQ(flopsOf("scatter", "0, 0, 4, 2, 100, 3, 7"), 0); // assigns
+  EXPECT_EQ(flopsOf("cumsum", "0, 2, 3, 5, 0, 0"), 2 * 3 * 5);
+  EXPECT_EQ(flopsOf("sum_squares", "0, 64, 128"), 2 * (64 + 128));
+  EXPECT_EQ(flopsOf("gather", "4, 4, 1, 10, 8, 3"), 0);
+}
+
+TEST_F(Costs, OfGeneratedKernels) {
+  parse(dispatch("k", ""), R"(
+plan.kernel @k {body_function = @k_body, items = 1 : i64}
+func.func private @k_body(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %i: tensor<4x8xi32>) -> (tensor<4xf32>, tensor<4x8xi32>) {
+  %0 = nn.add %x, %y : tensor<4x8xf32>
+  %1 = nn.exp %0 : tensor<4x8xf32>
+  %2 = nn.reduce sum %1 axes [1] : tensor<4x8xf32> to tensor<4xf32>
+  %3 = nn.add %i, %i : tensor<4x8xi32>
+  return %2, %3 : tensor<4xf32>, tensor<4x8xi32>
+}
+)");
+  CommandCosts costs(*module);
+  Operation *command = &section.getBody().front().front();
+  EXPECT_EQ(costs.get(command).flops, 3 * 32);
+  EXPECT_EQ(costs.getKind(command), "fused");
+  // Workspace is no traffic.
+  EXPECT_EQ(costs.get(command).bytesRead, 64);
+  EXPECT_EQ(costs.get(command).bytesWritten, 128);
+}
+
+TEST_F(Costs, OfAnUpdate) {
+  auto kernel = [](const char *decay) {
+    return std::string(R"(
+plan.kernel @k {body_function = @k_body, items = 1 : i64}
+func.func private @k_body(%p: tensor<64xf32>, %g: tensor<64xf32>, %s: tensor<f32>, %lr: tensor<f32>) -> tensor<64xf32> {
+  %0 = nn.sgd %p, %g scale %s lr %lr {momentum = 0.0 : f64, weight_decay = )") + decay + R"( : f64} : tensor<64xf32>, tensor<f32>
+  return %0 : tensor<64xf32>
+}
+)";
+  };
+  parse(dispatch("k", ""), kernel("0.0"));
+  EXPECT_EQ(CommandCosts(*module).getKind(&section.getBody().front().front()), "update");
+  EXPECT_EQ(CommandCosts(*module).get(&section.getBody().front().front()).flops, 3 * 64);
+  parse(dispatch("k", ""), kernel("0.1"));
+  EXPECT_EQ(CommandCosts(*module).get(&section.getBody().front().front()).flops, 5 * 64);
+}
+
+TEST_F(Costs, CommandsWaitForQueuesEventsAndSubmission) {
+  const TargetRates &rates = getTargetRates();
+  std::string collective = "plan.collective all_gather f32 on gather <@a, 0, 64> to <@b, 0, 128> waits [] records 0 "
+                           "{label = \"b0\", sequence = 0 : i64, wire_bytes = 2000000 : i64}\n";
+  std::string reduce = "plan.collective reduce_scatter f32 on reduce <@b, 0, 128> to <@b, 0, 64> staging <@w, 0, 64> waits [1] "
+                       "{label = \"b0\", sequence = 0 : i64, wire_bytes = 64 : i64}\n";
+  parse(collective + dispatch("matmul", "0, 1, 100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0") + dispatch("fill", "4, 1, 0", "waits [0] records 1") + reduce +
+        dispatch("fill", "4, 1, 0"));
+  std::vector<PredictedCommand> times = predictTimeline(section, CommandCosts(*module), rates);
+  ASSERT_EQ(times.size(), 5u);
+  EXPECT_EQ(times[0].start, 0);
+  EXPECT_EQ(times[0].duration, std::llround((rates.collectiveSeconds + 2e6 / rates.wireBytesPerSecond) * 1e9));
+  EXPECT_EQ(times[1].start, 0); // beside the gather
+  EXPECT_EQ(times[1].duration, std::llround((rates.commandSeconds + 2e6 / rates.productFlopsPerSecond) * 1e9));
+  EXPECT_EQ(times[2].start, times[0].end()); // waits for the event
+  EXPECT_EQ(times[3].start, times[2].end()); // submitted after it, and waits for its event
+  EXPECT_EQ(times[4].start, times[2].end()); // beside the reduction
+}
+
+} // namespace
+} // namespace zero
