@@ -79,6 +79,14 @@ private:
         return status.annotate("array '" + name + "'");
     }
     count = samples.value_or(1);
+    uint64_t inflated = 0;
+    for (const Array &array : arrays)
+      inflated += array.storage.size();
+    // No part of the plan, and of arrays that are stored as they are nothing stays in memory.
+    constexpr uint64_t kWorthSaying = 16 << 20;
+    if (inflated > kWorthSaying)
+      notes.push_back("the data are compressed and take " + std::to_string(inflated) +
+                      " bytes of each process; numpy.savez writes them uncompressed");
     for (size_t i = 0; i < members.size(); ++i)
       if (!used[i])
         notes.push_back("array '" + arrayName(members[i]) + "' of the data is not used");

@@ -95,6 +95,19 @@ TEST_F(Npz, SaysWhatIsNotUsed) {
   EXPECT_EQ((*data)->notes, std::vector<std::string>{"array 'z' of the data is not used"});
 }
 
+TEST_F(Npz, SaysWhatInflatedDataTake) {
+  const size_t samples = 1000000;
+  std::string large = npy("<f4", std::to_string(samples) + ", 3", std::string(samples * 12, '\0'));
+  std::string labels = npy("<i8", std::to_string(samples) + ",", std::string(samples * 8, '\0'));
+  auto data = open(test::zip({{"y.npy", labels}, {"x.npy", large}}, /*deflate=*/true));
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ((*data)->notes, std::vector<std::string>{"the data are compressed and take " + std::to_string(large.size() + labels.size()) +
+                                                     " bytes of each process; numpy.savez writes them uncompressed"});
+  data = open(test::zip({{"y.npy", labels}, {"x.npy", large}}));
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_TRUE((*data)->notes.empty());
+}
+
 TEST_F(Npz, NamesWhatDoesNotFit) {
   auto expect = [&](const std::string &archive, const std::string &words) {
     std::string message = errorOf(archive);
