@@ -12,8 +12,8 @@ import sys
 root, golden, work = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 readme = (root / "README.md").read_text()
 first, config = (re.search(pattern, readme, re.S).group(1) for pattern in (r"```\n(\$ zero-import.*?)```", r"```json\n(.*?)```"))
-# What is said of the program that the first commands have made.
-later = re.findall(r"```\n(\$ zero-(?:dump|compile) .*?)```", readme, re.S)
+# What is said of the program that the first commands have made, and of models that are numbers.
+later = re.findall(r"```\n(\$ zero-(?:dump|compile|plan) .*?)```", readme, re.S)
 work.mkdir(parents=True, exist_ok=True)
 (work / "ds_config.json").write_text(config)
 for name in ("gpt2.onnx", "gpt2.data.npz"):

@@ -116,3 +116,24 @@ module @predicts {
     plan.zero on compute [#plan.slice<@c, 0, 64>] waits []
   }
 }
+
+// -----
+
+// Whichever of size, bytes x lifetime, lifetime and start orders them, placing these once takes 640 bytes: what ends highest is placed earlier, and all
+// again. 512 bytes live at the last command.
+// CHECK-LABEL: module @again
+// CHECK: plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 512 : i64}
+module @again {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", size_bytes = 128 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", size_bytes = 192 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", size_bytes = 256 : i64}
+  plan.buffer @d in @device {content = #plan<content activations>, label = "", size_bytes = 256 : i64}
+  plan.buffer @e in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.zero on compute [#plan.slice<@a, 0, 128>, #plan.slice<@d, 0, 256>] waits []
+    plan.dispatch "f" on compute reads [#plan.slice<@a, 0, 128>] writes [#plan.slice<@e, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "f" on compute reads [#plan.slice<@a, 0, 128>] writes [#plan.slice<@b, 0, 192>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "f" on compute reads [#plan.slice<@b, 0, 192>, #plan.slice<@e, 0, 64>] writes [#plan.slice<@c, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
