@@ -79,6 +79,9 @@ private:
   LogicalResult verifyReleases(func::FuncOp function) {
     SmallVector<Gather> gathers = collectGathers(function);
     llvm::DenseMap<Value, ReleaseOp> releases;
+    llvm::DenseSet<Value> gathered;
+    for (Gather &gather : gathers)
+      gathered.insert(gather.wait.getResult());
     for (auto release : function.front().getOps<ReleaseOp>()) {
       auto [known, inserted] = releases.try_emplace(release.getFull(), release);
       if (!inserted) {
@@ -87,8 +90,7 @@ private:
         error.attachNote(known->second.getLoc()) << "it was released here";
         return error;
       }
-      if (llvm::none_of(gathers,
-                        [&](Gather &gather) { return gather.wait.getResult() == release.getFull(); }))
+      if (!gathered.contains(release.getFull()))
         return release.emitOpError("gives a bucket back that was not gathered; zero-insert-release does not");
     }
     for (Gather &gather : gathers)
@@ -127,13 +129,15 @@ private:
   LogicalResult verifyLive(func::FuncOp function, ArrayRef<Gather> gathers) {
     if (failed(checkLiveLimit(gathers, maxLiveElements)))
       return failure();
+    llvm::DenseMap<Operation *, const Gather *> gatherOf; // of its start and its wait
+    for (const Gather &gather : gathers)
+      gatherOf[gather.start] = gatherOf[gather.wait] = &gather;
     int64_t live = 0, inFlight = 0, started = 0;
     for (Operation &op : function.front()) {
       if (auto release = dyn_cast<ReleaseOp>(op))
         live -= getBucket(release, release.getFull().getType()).getElements();
-      const Gather *gather =
-          llvm::find_if(gathers, [&](const Gather &one) { return one.start == &op || one.wait == &op; });
-      if (gather == gathers.end() || gather->returned)
+      const Gather *gather = gatherOf.lookup(&op);
+      if (!gather || gather->returned)
         continue;
       if (gather->wait == &op) {
         inFlight -= gather->elements;
