@@ -590,3 +590,26 @@ func.func @update(%p: !zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, %g: 
   // expected-error @below {{gives the parameter 'b0' of the next step, but no zero.update of this one gave it; zero-partition-state returns what an update gives}}
   return %p : !zero.full<@b0>
 }
+
+// -----
+
+// States that come back in each other's places.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%p: !zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %m: !zero.shard<@b0> {nn.role = #nn.role<momentum "b0">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">})
+    -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, !zero.shard<@b0> {nn.role = #nn.role<momentum "b0">}) {
+  %s = zero.shard_of %p : !zero.full<@b0> -> !zero.shard<@b0>
+  // expected-note @below {{it comes from here}}
+  %new:2 = zero.update @b0(%s, %g, %m : !zero.shard<@b0>, !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0>, !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %v: tensor<f32>, %rate: tensor<f32>):
+    %v1 = nn.add %v, %dw : tensor<f32>
+    %w1 = nn.sub %w, %v1 : tensor<f32>
+    zero.yield %w1, %v1 : tensor<f32>, tensor<f32>
+  }
+  %f = zero.all_gather_start %new#1 : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-note @below {{it comes from here}}
+  %full = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  // expected-error @below {{gives the new momentum 'b0' as the parameter 'b0'; zero-partition-state returns each state as itself}}
+  // expected-error @below {{gives the new parameter 'b0' as the momentum 'b0'; zero-partition-state returns each state as itself}}
+  return %full, %new#0 : !zero.full<@b0>, !zero.shard<@b0>
+}
