@@ -95,7 +95,9 @@ static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &pass
       prefetch.maxLiveElements = config.maxLiveElements;
       passes.addPass(createZeroPrefetchGathers(prefetch));
     }
-    passes.addPass(createZeroSinkWaits());
+    ZeroSinkWaitsOptions sink;
+    sink.prefetchElements = config.prefetchElements;
+    passes.addPass(createZeroSinkWaits(sink));
   }
   buildScheduleEnd(config, passes);
 }

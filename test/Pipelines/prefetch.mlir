@@ -2,6 +2,10 @@
 // RUN: zero-opt %S/Inputs/tied.mlir --zero-stage=1 --prefetch --world-size=2 2>/dev/null | FileCheck %s --check-prefix=UPDATE
 // RUN: echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": 256}}' > %t.json
 // RUN: zero-opt %S/Inputs/tied.mlir --config=%t.json --world-size=2 2>/dev/null | FileCheck %s --check-prefix=TWO
+// RUN: echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "reduce_bucket_size": 128, "stage3_prefetch_bucket_size": 0}}' > %t.json
+// RUN: zero-opt %S/Inputs/tables.mlir --config=%t.json --world-size=2 2>/dev/null | FileCheck %s --check-prefix=TURN
+// RUN: echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "reduce_bucket_size": 128, "stage3_prefetch_bucket_size": 256}}' > %t.json
+// RUN: zero-opt %S/Inputs/tables.mlir --config=%t.json --world-size=2 2>/dev/null | FileCheck %s --check-prefix=BOTH
 // RUN: echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "overlap_comm": false}}' > %t.json
 // RUN: zero-opt %S/Inputs/tied.mlir --config=%t.json --world-size=2 2>/dev/null | FileCheck %s --check-prefix=OFF
 // RUN: echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "stage3_max_live_parameters": 255}}' > %t.json
@@ -38,6 +42,19 @@
 // TWO-NEXT:    %[[F2:.*]] = zero.all_gather_start %{{.*}} : !zero.shard<@b2>
 // TWO:         zero.wait %[[F1]]
 // TWO-NEXT:    zero.all_gather_start %{{.*}} : !zero.shard<@b3>
+
+// One in flight at a time: the wait for what is used last does not sink behind the start of the other gather.
+// TURN-LABEL: func.func @micro
+// TURN:         %[[F0:.*]] = zero.all_gather_start %{{.*}} : !zero.shard<@b0>
+// TURN-NEXT:    zero.wait %[[F0]]
+// TURN-NEXT:    %[[F1:.*]] = zero.all_gather_start %{{.*}} : !zero.shard<@b1>
+// TURN-NEXT:    zero.wait %[[F1]]
+// BOTH-LABEL: func.func @micro
+// BOTH:         %[[F0:.*]] = zero.all_gather_start %{{.*}} : !zero.shard<@b0>
+// BOTH-NEXT:    %[[F1:.*]] = zero.all_gather_start %{{.*}} : !zero.shard<@b1>
+// BOTH:         zero.wait %[[F1]]
+// BOTH:         nn.slice
+// BOTH-NEXT:    zero.wait %[[F0]]
 
 // Each wait directly after its start.
 // OFF-LABEL: func.func @micro

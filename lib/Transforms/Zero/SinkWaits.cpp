@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "BlockOrder.h"
+#include "Gathers.h"
 #include "ParameterChains.h"
 #include "StepFunctions.h"
 #include "zero/Transforms/Zero/Passes.h"
@@ -28,6 +29,48 @@ namespace {
 
 bool isReductionStart(Operation *op) { return isa<ReduceScatterStartOp, AllReduceStartOp>(op); }
 
+/// The elements in flight at each start of a gather. Gathers that are returned are states: no limit counts them.
+class ElementsInFlight {
+public:
+  ElementsInFlight(Block &block, ArrayRef<Gather> gathers, int64_t limit) : limit(limit) {
+    llvm::DenseMap<Operation *, int64_t> starts;
+    for (const Gather &gather : gathers)
+      if (gather.wait && !gather.returned) {
+        starts[gather.start] = gather.elements;
+        elements[gather.wait] = gather.elements;
+      }
+    int64_t sum = 0;
+    for (Operation &op : block) {
+      if (auto start = starts.find(&op); start != starts.end())
+        atStart[&op] = sum += start->second;
+      sum -= elements.lookup(&op);
+    }
+  }
+
+  /// The first start before `target` that `wait` may not stand behind; `target` where there is none.
+  Operation *getLimit(Operation *wait, Operation *target) const {
+    int64_t own = elements.lookup(wait);
+    if (limit < 0 || own == 0)
+      return target;
+    for (Operation *op = wait->getNextNode(); op != target; op = op->getNextNode())
+      if (auto start = atStart.find(op); start != atStart.end() && start->second + own > limit)
+        return op;
+    return target;
+  }
+
+  /// To be called before the wait moves.
+  void move(Operation *wait, Operation *target) {
+    if (int64_t own = elements.lookup(wait))
+      for (Operation *op = wait->getNextNode(); op != target; op = op->getNextNode())
+        if (auto start = atStart.find(op); start != atStart.end())
+          start->second += own;
+  }
+
+private:
+  int64_t limit;
+  llvm::DenseMap<Operation *, int64_t> atStart, elements;
+};
+
 class ZeroSinkWaits : public impl::ZeroSinkWaitsBase<ZeroSinkWaits> {
 public:
   using ZeroSinkWaitsBase::ZeroSinkWaitsBase;
@@ -35,9 +78,10 @@ public:
     int64_t sunk = 0;
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
       auto waits = llvm::to_vector(function.front().getOps<WaitOp>());
+      ElementsInFlight inFlight(function.front(), collectGathers(function), prefetchElements);
       BlockOrder order(function.front());
       for (WaitOp wait : llvm::reverse(waits))
-        sunk += sink(wait, order);
+        sunk += sink(wait, order, inFlight);
     }
     if (report)
       emitRemark(getOperation().getLoc()) << "moved " << sunk << " waits down";
@@ -47,7 +91,7 @@ private:
   /// Ops that go where their operand goes: they cost nothing by themselves, or belong to the wait.
   static bool follows(Operation *op) { return isBucketView(op) || isa<AccumulateOp>(op); }
 
-  bool sink(WaitOp wait, BlockOrder &order) {
+  bool sink(WaitOp wait, BlockOrder &order, ElementsInFlight &inFlight) {
     llvm::SetVector<Operation *> moving;
     moving.insert(wait);
     Operation *target = wait->getBlock()->getTerminator();
@@ -61,6 +105,7 @@ private:
     }
     if (Operation *next = getNextReduction(wait); next && order.isBefore(next, target))
       target = next;
+    target = inFlight.getLimit(wait, target);
     const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
     // Waits keep their order before one op.
     while (Operation *before = target->getPrevNode()) {
@@ -75,6 +120,7 @@ private:
       behind = behind->getNextNode();
     if (behind == target)
       return false;
+    inFlight.move(wait, target);
     // In program order, so that operands stay before their uses; a follower that stands behind the target may
     // stay there.
     SmallVector<Operation *> ordered(moving.begin(), moving.end());

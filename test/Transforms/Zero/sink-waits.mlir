@@ -1,11 +1,13 @@
 // RUN: zero-opt %s --zero-sink-waits=report=true 2>&1 | FileCheck %s
+// RUN: zero-opt %s --zero-sink-waits=prefetch-elements=255 | FileCheck %s --check-prefix=LIMIT
+// RUN: zero-opt %s --zero-sink-waits=prefetch-elements=256 | FileCheck %s --check-prefix=ROOM
 // RUN: zero-opt %s --zero-sink-waits --zero-sink-waits=report=true 2>&1 | FileCheck %s --check-prefix=AGAIN
 
 zero.mesh @dp {size = 2 : i64}
 zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w0", offset = 0, shape = [8, 8]>, #zero.slot<"v0", offset = 64, shape = [8, 8]>]}
 zero.bucket @b1 on @dp {block = "h.1", element = f32, elements = 128 : i64, slots = [#zero.slot<"w1", offset = 0, shape = [8, 8]>]}
 
-// CHECK: remark: moved 5 waits down
+// CHECK: remark: moved 6 waits down
 // What has sunk leaves itself alone.
 // AGAIN: remark: moved 0 waits down
 
@@ -114,4 +116,33 @@ func.func @together(%s0: !zero.shard<@b0>, %s1: !zero.shard<@b1>) -> tensor<8x8x
   %w1 = zero.view %b1["w1"] : !zero.full<@b1> -> tensor<8x8xf32>
   %y = nn.add %w0, %w1 : tensor<8x8xf32>
   return %y : tensor<8x8xf32>
+}
+
+// A wait passes the start of another gather where both may be in flight.
+// LIMIT-LABEL: func.func @limit
+// LIMIT-NEXT: %[[F0:.*]] = zero.all_gather_start
+// LIMIT-NEXT: %[[E:.*]] = nn.exp
+// LIMIT-NEXT: zero.wait %[[F0]]
+// LIMIT-NEXT: %[[F1:.*]] = zero.all_gather_start
+// LIMIT:      nn.neg %[[E]]
+// ROOM-LABEL: func.func @limit
+// ROOM-NEXT: %[[F0:.*]] = zero.all_gather_start
+// ROOM-NEXT: nn.exp
+// ROOM-NEXT: %[[F1:.*]] = zero.all_gather_start
+// ROOM-NEXT: nn.neg
+// ROOM-NEXT: zero.wait %[[F0]]
+// ROOM:      nn.matmul
+// ROOM-NEXT: zero.wait %[[F1]]
+func.func @limit(%x: tensor<4x8xf32>, %s0: !zero.shard<@b0>, %s1: !zero.shard<@b1>) -> tensor<4x8xf32> {
+  %f0 = zero.all_gather_start %s0 : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b0 = zero.wait %f0 : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %e = nn.exp %x : tensor<4x8xf32>
+  %f1 = zero.all_gather_start %s1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>
+  %n = nn.neg %e : tensor<4x8xf32>
+  %w0 = zero.view %b0["w0"] : !zero.full<@b0> -> tensor<8x8xf32>
+  %y = nn.matmul %n, %w0 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %b1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
+  %w1 = zero.view %b1["w1"] : !zero.full<@b1> -> tensor<8x8xf32>
+  %z = nn.matmul %y, %w1 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
 }

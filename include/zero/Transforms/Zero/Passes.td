@@ -113,13 +113,17 @@ def ZeroSinkWaits : Pass<"zero-sink-waits", "::mlir::ModuleOp"> {
   let description = [{
     Views of the value move with their wait, and so does `zero.accumulate`. The wait for a reduction of packed
     gradients moves at most to the start of the next reduction: one bucket is in flight while the next is
-    filled, so that two buckets of contributions, not all, need memory at once.
+    filled, so that two buckets of contributions, not all, need memory at once. The wait for a gather does not
+    move behind the start of another one where both, with what else is in flight there, are more elements than
+    `prefetch-elements`.
 
     Input:  `start L1; wait L1; view L1; compute L0; compute L1`
     Output: `start L1; compute L0; wait L1; view L1; compute L1`
     (* example: test/Transforms/Zero/sink-waits.mlir *)
   }];
-  let options = [Option<"report", "report", "bool", "false", "Remark how many waits were moved down.">];
+  let options = [Option<"prefetchElements", "prefetch-elements", "int64_t", "-1",
+                        "Most elements of gathered parameters in flight at once; negative: any number.">,
+                 Option<"report", "report", "bool", "false", "Remark how many waits were moved down.">];
 }
 
 def ZeroInsertRelease : Pass<"zero-insert-release", "::mlir::ModuleOp"> {
