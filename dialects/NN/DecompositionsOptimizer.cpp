@@ -12,22 +12,30 @@ using namespace zero::nn;
 namespace {
 /// The operands of an update in the type that it is computed in.
 struct Update {
-  Update(OpBuilder &builder, Location loc, Value parameter)
+  Update(OpBuilder &builder, Location loc, Value parameter, Value skip)
       : b(builder, loc), shape(TensorBuilder::shapeOf(parameter)),
-        element(TensorBuilder::elementOf(parameter)), compute(TensorBuilder::computeElement(element)) {}
+        compute(TensorBuilder::computeElement(TensorBuilder::elementOf(parameter))) {
+    if (skip)
+      held = b.broadcastScalar(b.compare(ComparePredicate::ne, skip, 0.0), shape);
+  }
   Value tensor(Value value) { return b.cast(value, compute); }
   Value scalar(Value value) { return b.broadcastScalar(b.cast(value, compute), shape); }
-  Value result(Value value) { return b.cast(value, element); }
+  /// `value` as a state, or the state `old` as it was where the update is held back.
+  Value result(Value value, Value old) {
+    value = b.cast(value, TensorBuilder::elementOf(old));
+    return held ? b.select(held, old, value) : value;
+  }
 
   TensorBuilder b;
   ArrayRef<int64_t> shape;
-  Type element, compute;
+  Type compute;
+  Value held; ///< null where every update is applied
 };
 } // namespace
 
 // See the op's description; the order of operations is torch.optim.Adam's.
 FailureOr<SmallVector<Value>> AdamOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getParameter());
+  Update u(builder, getLoc(), getParameter(), getSkip());
   TensorBuilder &b = u.b;
   double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
   double epsilon = getEpsilon().convertToDouble(), decay = getWeightDecay().convertToDouble();
@@ -42,11 +50,11 @@ FailureOr<SmallVector<Value>> AdamOp::decompose(OpBuilder &builder) {
   Value stepSize = b.div(getLearningRate(), getBiasCorrection1());
   Value denominator = b.add(b.div(b.sqrt(v), u.scalar(b.sqrt(getBiasCorrection2()))), epsilon);
   p = b.sub(p, b.mul(u.scalar(stepSize), b.div(m, denominator)));
-  return SmallVector<Value>{u.result(p), u.result(m), u.result(v)};
+  return SmallVector<Value>{u.result(p, getParameter()), u.result(m, getExpAvg()), u.result(v, getExpAvgSq())};
 }
 
 FailureOr<SmallVector<Value>> SgdOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getParameter());
+  Update u(builder, getLoc(), getParameter(), getSkip());
   TensorBuilder &b = u.b;
   double momentum = getMomentum().convertToDouble(), decay = getWeightDecay().convertToDouble();
   Value p = u.tensor(getParameter());
@@ -57,8 +65,8 @@ FailureOr<SmallVector<Value>> SgdOp::decompose(OpBuilder &builder) {
   if (getMomentumBuffer()) {
     Value buffer = b.add(b.mul(u.tensor(getMomentumBuffer()), momentum), g);
     g = getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
-    results.push_back(b.cast(buffer, b.elementOf(getMomentumBuffer())));
+    results.push_back(u.result(buffer, getMomentumBuffer()));
   }
-  results[0] = u.result(b.sub(p, b.mul(u.scalar(getLearningRate()), g)));
+  results[0] = u.result(b.sub(p, b.mul(u.scalar(getLearningRate()), g)), getParameter());
   return results;
 }

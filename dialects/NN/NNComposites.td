@@ -202,12 +202,14 @@ def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
     g = gradient * gradient_scale; without `decoupled` g += weight_decay * p, with it p *= 1 - lr * weight_decay.
     m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
     p -= lr / bias_correction1 * m / (sqrt(v) / sqrt(bias_correction2) + epsilon). As torch.optim computes it.
-    Results: the new parameter, exp_avg, exp_avg_sq. Tensors have one type, and so have the 0-d scalars.
+    Results: the new parameter, exp_avg, exp_avg_sq; where `skip` is not 0, the old ones, bit for bit, whatever the
+    gradient holds. Tensors have one type, and so have the 0-d scalars.
 
     ```mlir
     func.func @step(%p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %v: tensor<64xf32>,
-                    %scale: tensor<f32>, %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>) -> tensor<64xf32> {
-      %0:3 = nn.adam %p, %g, %m, %v scale %scale lr %lr correction %c1, %c2
+                    %scale: tensor<f32>, %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>,
+                    %skip: tensor<f32>) -> tensor<64xf32> {
+      %0:3 = nn.adam %p, %g, %m, %v scale %scale lr %lr correction %c1, %c2 skip %skip : tensor<f32>
           {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64, decoupled}
           : tensor<64xf32>, tensor<f32>
       return %0#0 : tensor<64xf32>
@@ -216,21 +218,22 @@ def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
   }];
   let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, NN_FloatTensor:$exp_avg, NN_FloatTensor:$exp_avg_sq,
                        NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate, NN_Scalar:$bias_correction1, NN_Scalar:$bias_correction2,
-                       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weight_decay, UnitAttr:$decoupled);
+                       Optional<NN_Scalar>:$skip, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weight_decay, UnitAttr:$decoupled);
   let results = (outs NN_FloatTensor:$new_parameter, NN_FloatTensor:$new_exp_avg, NN_FloatTensor:$new_exp_avg_sq);
   let assemblyFormat = [{
     $parameter `,` $gradient `,` $exp_avg `,` $exp_avg_sq `scale` $gradient_scale `lr` $learning_rate
-    `correction` $bias_correction1 `,` $bias_correction2 attr-dict `:` type($parameter) `,` type($gradient_scale)
+    `correction` $bias_correction1 `,` $bias_correction2 (`skip` $skip^ `:` type($skip))? attr-dict `:` type($parameter) `,` type($gradient_scale)
   }];
   let hasVerifier = 1;
 }
 
-def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient,
+def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient, AttrSizedOperandSegments,
     AllTypesMatch<["parameter", "gradient", "new_parameter"]>, AllTypesMatch<["gradient_scale", "learning_rate"]>]> {
   let summary = "One SGD step as torch.optim.SGD computes it; `momentum_buffer` is absent where momentum is 0.";
   let description = [{
     g = gradient * gradient_scale + weight_decay * p; with momentum: buffer = momentum * buffer + g, g = buffer
-    (`nesterov`: g + momentum * buffer); p -= lr * g. Results: the new parameter and, with momentum, the new buffer.
+    (`nesterov`: g + momentum * buffer); p -= lr * g. Results: the new parameter and, with momentum, the new buffer;
+    where `skip` is not 0, the old ones, bit for bit, whatever the gradient holds.
 
     ```mlir
     func.func @step(%p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %scale: tensor<f32>, %lr: tensor<f32>)
@@ -243,11 +246,11 @@ def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient,
   }];
   let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, Optional<NN_FloatTensor>:$momentum_buffer,
                        NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate,
-                       F64Attr:$momentum, F64Attr:$weight_decay, UnitAttr:$nesterov);
+                       Optional<NN_Scalar>:$skip, F64Attr:$momentum, F64Attr:$weight_decay, UnitAttr:$nesterov);
   let results = (outs NN_FloatTensor:$new_parameter, Optional<NN_FloatTensor>:$new_momentum_buffer);
   let assemblyFormat = [{
-    $parameter `,` $gradient (`momentum` $momentum_buffer^)? `scale` $gradient_scale `lr` $learning_rate attr-dict
-    `:` type($parameter) `,` type($gradient_scale) (`,` type($momentum_buffer)^)? (`->` type($new_momentum_buffer)^)?
+    $parameter `,` $gradient (`momentum` $momentum_buffer^)? `scale` $gradient_scale `lr` $learning_rate
+    (`skip` $skip^ `:` type($skip))? attr-dict `:` type($parameter) `,` type($gradient_scale) (`,` type($momentum_buffer)^)? (`->` type($new_momentum_buffer)^)?
   }];
   let hasVerifier = 1;
 }

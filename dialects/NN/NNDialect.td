@@ -44,6 +44,8 @@ def NN_RoleKind : I32EnumAttr<"RoleKind", "what a function argument or result me
   I32EnumAttrCase<"BiasCorrection1", 13, "bias_correction1">,  // a step input: 1 - beta1^t
   I32EnumAttrCase<"BiasCorrection2", 14, "bias_correction2">,  // a step input: 1 - beta2^t
   I32EnumAttrCase<"Output", 15, "output">,                     // a model output, by its name in the graph
+  I32EnumAttrCase<"SkipNonFinite", 16, "skip_non_finite">,     // a step input: not 0 where a non-finite loss or norm holds the update back
+  I32EnumAttrCase<"Skipped", 17, "skipped">,                   // not 0 where the update was held back, the same on all ranks
 ]> {
   let cppNamespace = "::zero::nn";
   let genSpecializedAttr = 0;

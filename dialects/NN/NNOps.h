@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral kModelAttrName = "nn.model";
 // i64, on inputs and labels: integers lie in [0, limit) or are `ignore_index`; who reads the data checks.
 inline constexpr llvm::StringLiteral kLimitAttrName = "nn.limit";
 inline constexpr llvm::StringLiteral kIgnoreIndexAttrName = "nn.ignore_index";
+
+/// Roles of the numbers that the executor writes before @update.
+bool isStepScalarRole(RoleKind kind);
 } // namespace zero::nn
 
 #include "dialects/NN/NNInterfaces.h.inc"

@@ -17,6 +17,8 @@ static bool isScalarRole(RoleKind kind) {
   case RoleKind::LearningRate:
   case RoleKind::BiasCorrection1:
   case RoleKind::BiasCorrection2:
+  case RoleKind::SkipNonFinite:
+  case RoleKind::Skipped:
     return true;
   default:
     return false;
@@ -35,10 +37,10 @@ static LogicalResult verifyRole(Operation *op, const Twine &where, Type type, At
   return success();
 }
 
-/// Step inputs carry the number that the executor computes them from: the base rate, or a beta.
-static bool isStepScalarRole(RoleKind kind) {
+/// Step inputs carry the number that the executor computes them from: the base rate, a beta, a default.
+bool zero::nn::isStepScalarRole(RoleKind kind) {
   return kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 ||
-         kind == RoleKind::BiasCorrection2;
+         kind == RoleKind::BiasCorrection2 || kind == RoleKind::SkipNonFinite;
 }
 
 /// Weights lie in the file as their host tensors do: one byte for an i1.

@@ -178,9 +178,18 @@ static LogicalResult verifyRange(Operation *op, StringRef name, const APFloat &a
   return op->emitOpError() << name << " is " << value << ", outside [" << low << ", " << high << ")";
 }
 
+/// The flag that holds an update back is one of its scalars.
+static LogicalResult verifySkip(Operation *op, Value skip, Value scalar) {
+  if (!skip || skip.getType() == scalar.getType())
+    return success();
+  return op->emitOpError() << "skip has type " << skip.getType() << " but the other scalars have "
+                           << scalar.getType();
+}
+
 LogicalResult AdamOp::verify() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (failed(verifyRange(*this, "beta1", getBeta1(), 0, 1)) ||
+  if (failed(verifySkip(*this, getSkip(), getLearningRate())) ||
+      failed(verifyRange(*this, "beta1", getBeta1(), 0, 1)) ||
       failed(verifyRange(*this, "beta2", getBeta2(), 0, 1)) ||
       failed(verifyRange(*this, "epsilon", getEpsilon(), 0, infinity)))
     return failure();
@@ -189,7 +198,8 @@ LogicalResult AdamOp::verify() {
 
 LogicalResult SgdOp::verify() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (failed(verifyRange(*this, "momentum", getMomentum(), 0, infinity)) ||
+  if (failed(verifySkip(*this, getSkip(), getLearningRate())) ||
+      failed(verifyRange(*this, "momentum", getMomentum(), 0, infinity)) ||
       failed(verifyRange(*this, "weight_decay", getWeightDecay(), 0, infinity)))
     return failure();
   bool hasMomentum = !getMomentum().isZero();

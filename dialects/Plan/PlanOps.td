@@ -127,13 +127,13 @@ def Plan_StateOp : Plan_Op<"state", []> {
 }
 
 def Plan_StepScalarOp : Plan_Op<"step_scalar", []> {
-  let summary = "A 0-d f32 that the executor writes before `update`: learning_rate (`value` = base rate) or bias_correction1/2 (`value` = beta).";
+  let summary = "A 0-d f32 that the executor writes before `update`: learning_rate (`value` = base rate), bias_correction1/2 (`value` = beta), skip_non_finite (`value` = default).";
   let arguments = (ins StrAttr:$kind, F64Attr:$value, Plan_SliceAttr:$slice);
   let assemblyFormat = "$kind $value `at` $slice attr-dict";
 }
 
 def Plan_StepResultOp : Plan_Op<"step_result", []> {
-  let summary = "A 0-d f32 or i64 that the executor reads after `update`: loss, grad_norm, label_count.";
+  let summary = "A 0-d f32 or i64 that the executor reads after `update`: loss, grad_norm, label_count, skipped; or before it: loss_sum, the rank's own.";
   let arguments = (ins StrAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$slice);
   let assemblyFormat = "$kind $element `at` $slice attr-dict";
 }

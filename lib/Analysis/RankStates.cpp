@@ -241,6 +241,7 @@ void RankStates::checkResults(Operation *end) {
     switch (role.getKind()) {
     case RoleKind::Loss:
     case RoleKind::GradNorm:
+    case RoleKind::Skipped:
       if (state.relation != RankRelation::Replicated)
         fault(end, "gives " +
                        std::string(state.relation == RankRelation::Partial ? "this rank's part of a sum over the ranks"

@@ -82,9 +82,9 @@ private:
   /// Operands that the op defines as 0-d whatever the shape of the others.
   static bool takesScalar(Operation &op, unsigned operand) {
     if (isa<nn::AdamOp>(op))
-      return operand >= 4; // scale, lr, both corrections
-    if (isa<nn::SgdOp>(op))
-      return operand >= op.getNumOperands() - 2; // scale, lr
+      return operand >= 4; // scale, lr, both corrections, skip
+    if (auto sgd = dyn_cast<nn::SgdOp>(op))
+      return operand >= (sgd.getMomentumBuffer() ? 3 : 2); // scale, lr, skip
     return false;
   }
   void clone(Operation &op) {

@@ -360,9 +360,7 @@ LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
   func::FuncOp update = functions.update;
   for (BlockArgument argument : update ? update.getArguments() : ArrayRef<BlockArgument>()) {
     const State &state = *findArgumentState(update, argument.getArgNumber());
-    RoleKind kind = state.role.getKind();
-    if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 ||
-        kind == RoleKind::BiasCorrection2)
+    if (nn::isStepScalarRole(state.role.getKind()))
       if (failed(emitStepScalar(builder, update, argument.getArgNumber(), state)))
         return failure();
   }

@@ -100,16 +100,21 @@ private:
     return success();
   }
 
-  /// The loss, the norm and the number of counted labels over all ranks.
+  /// The loss, the norm, the number of counted labels over all ranks, and whether the update was held back; of the loss also
+  /// the rank's own sum, as it is before @update.
   LogicalResult addStepResults(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp update) {
     for (unsigned index = 0; index < update.getNumResults(); ++index) {
       const State &state = *plan.findResultState(update, index);
-      if (state.role.getKind() == RoleKind::Loss || state.role.getKind() == RoleKind::GradNorm)
+      if (state.role.getKind() == RoleKind::Loss || state.role.getKind() == RoleKind::GradNorm ||
+          state.role.getKind() == RoleKind::Skipped)
         plan.addStepResult(nn::stringifyRoleKind(state.role.getKind()),
                            cast<RankedTensorType>(state.type).getElementType(), state.place, state.loc);
     }
     for (BlockArgument argument : update.getArguments()) {
       const State &state = *plan.findArgumentState(update, argument.getArgNumber());
+      if (state.role.getKind() == RoleKind::LossSum)
+        plan.addStepResult("loss_sum", cast<RankedTensorType>(state.type).getElementType(), state.place,
+                           state.loc);
       if (state.role.getKind() != RoleKind::LabelCount)
         continue;
       for (Operation *user : argument.getUsers())

@@ -68,7 +68,18 @@ LogicalResult zero::reference::apply(nn::GlobalNormOp, Operands operands, Result
   return success();
 }
 
+/// The states as they were, where the update is held back.
+static bool keepStates(Value skip, Operands operands, Results results, ArrayRef<unsigned> states) {
+  if (!skip || operands.back().getFloat(0) == 0.0)
+    return false;
+  for (auto [result, operand] : llvm::enumerate(states))
+    results[result] = operands[operand];
+  return true;
+}
+
 LogicalResult zero::reference::apply(nn::AdamOp op, Operands operands, Results results) {
+  if (keepStates(op.getSkip(), operands, results, {0, 2, 3}))
+    return success();
   double gradientScale = operands[4].getFloat(0), learningRate = operands[5].getFloat(0);
   double correction1 = operands[6].getFloat(0), correction2 = operands[7].getFloat(0);
   double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
@@ -91,6 +102,8 @@ LogicalResult zero::reference::apply(nn::AdamOp op, Operands operands, Results r
 
 LogicalResult zero::reference::apply(nn::SgdOp op, Operands operands, Results results) {
   bool hasMomentum = static_cast<bool>(op.getMomentumBuffer());
+  if (keepStates(op.getSkip(), operands, results, hasMomentum ? ArrayRef<unsigned>{0, 2} : ArrayRef<unsigned>{0}))
+    return success();
   const HostTensor &scale = operands[hasMomentum ? 3 : 2], &learningRate = operands[hasMomentum ? 4 : 3];
   double momentum = op.getMomentum().convertToDouble(), weightDecay = op.getWeightDecay().convertToDouble();
   for (int64_t i = 0; i < results[0].getNumElements(); ++i) {

@@ -61,6 +61,27 @@ func.func @sgd() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>,
   return %0, %1#0, %1#1, %2#0, %3 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<f32>
 }
 
+// Held back, an update gives its states as they were, whatever the gradient is.
+func.func @skip() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %p = nn.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  %g = nn.constant dense<[0x7FC00000, 0.25]> : tensor<2xf32>
+  %m = nn.constant dense<[0.1, 0.0]> : tensor<2xf32>
+  %v = nn.constant dense<[0.01, 0.04]> : tensor<2xf32>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %yes = nn.constant dense<1.0> : tensor<f32>
+  %no = nn.constant dense<0.0> : tensor<f32>
+  // CHECK: @skip: tensor<2xf32> [1, -2]
+  // CHECK-NEXT: [0.1, 0]
+  // CHECK-NEXT: [0.01, 0.04]
+  %0:3 = nn.adam %p, %g, %m, %v scale %s lr %s correction %s, %s skip %yes : tensor<f32> {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : tensor<2xf32>, tensor<f32>
+  // CHECK-NEXT: [1, -2]
+  // CHECK-NEXT: [0.1, 0]
+  %1:2 = nn.sgd %p, %g momentum %m scale %s lr %s skip %yes : tensor<f32> {momentum = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<2xf32>, tensor<f32>, tensor<2xf32> -> tensor<2xf32>
+  // CHECK-NEXT: [nan, -2.0625]
+  %2 = nn.sgd %p, %g scale %s lr %s skip %no : tensor<f32> {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<2xf32>, tensor<f32>
+  return %0#0, %0#1, %0#2, %1#0, %1#1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
 // A group computes what its body computes.
 func.func @group() -> (tensor<2xf32>, tensor<2xf32>) {
   %p = nn.constant dense<[1.0, -2.0]> : tensor<2xf32>

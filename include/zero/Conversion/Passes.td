@@ -35,7 +35,8 @@ def ZeroToPlan : Pass<"zero-to-plan", "::mlir::ModuleOp"> {
       optimizer);
     - `nn.limit`, `nn.ignore_index` (i64) on an input or label argument: integers lie in [0, limit) or are
       `ignore_index`; the size of the axis that a `nn.gather` reads by an input is a limit, too;
-    - `nn.data` (f64) on `@update`'s learning_rate (the base rate) and bias_correction1, 2 (beta1, beta2).
+    - `nn.data` (f64) on `@update`'s learning_rate (the base rate), bias_correction1, 2 (beta1, beta2) and skip_non_finite (its
+      default).
 
     Input:  `func.func @micro(..) { .. zero.pack @b0 (%g) .. }`
     Output: `plan.section @micro_first { plan.dispatch "matmul" on compute .. writes [#plan.slice<@gradient.b0, 0, 256>] .. }`

@@ -4,14 +4,15 @@
 // gains
 //   func.func @update(%w {parameter "w"}, %g {gradient "w"}, %m {exp_avg "w"}, %v {exp_avg_sq "w"},
 //                     %sum {loss_sum}, %count {label_count}, %lr {learning_rate}, %c1 {bias_correction1},
-//                     %c2 {bias_correction2})
-//       -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm) {
+//                     %c2 {bias_correction2}, %on {skip_non_finite})
+//       -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm, skipped) {
 //     %factor = (loss-divisor x positions) / float(%count)   // to the mean over counted labels
 //     %norm = nn.mul (nn.global_norm %g), %factor
 //     %loss = nn.mul %sum, %factor
 //     %scale = nn.mul %factor, min(1, gradient-clipping / (%norm + 1e-6))
-//     %p, %m1, %v1 = nn.adam %w, %g, %m, %v scale %scale lr %lr correction %c1, %c2
-//     return %p, %m1, %v1, %loss, %norm
+//     %skip = select(%loss and %norm are finite, 0, %on)
+//     %p, %m1, %v1 = nn.adam %w, %g, %m, %v scale %scale lr %lr correction %c1, %c2 skip %skip
+//     return %p, %m1, %v1, %loss, %norm, %skip
 //   }
 // A module with @predict alone trains nothing and stays as it is.
 // Test: test/Transforms/NN/append-optimizer.mlir
@@ -195,6 +196,9 @@ private:
           update.argument(RoleKind::BiasCorrection2, "", scalar, loc, builder.getF64FloatAttr(beta2));
     }
 
+    // What `--on-nan` sets; held back unless it is told otherwise.
+    Value skipNonFinite = update.argument(RoleKind::SkipNonFinite, "", scalar, loc, builder.getF64FloatAttr(1.0));
+
     TensorBuilder b(builder, loc);
     auto scalarType = cast<RankedTensorType>(scalar);
     double divisor = double(lossDivisor) * double(signature.positions);
@@ -207,20 +211,27 @@ private:
       scale = b.mul(factor, b.binary<MinOp>(ratio, b.splat(scalarType, 1.0)));
     }
 
+    // |x| < infinity is false for NaN as well. Both numbers are the same on all ranks, and so is the flag.
+    auto isFinite = [&](Value x) {
+      return b.compare(ComparePredicate::lt, b.unary<AbsOp>(x), std::numeric_limits<double>::infinity());
+    };
+    Value finite = b.binary<AndOp>(isFinite(loss), isFinite(norm));
+    Value skip = b.select(finite, b.zerosLike(skipNonFinite), skipNonFinite);
+
     SmallVector<Value> newParameters, newFirst, newSecond;
     for (auto [i, parameter] : llvm::enumerate(signature.parameters)) {
       Type type = parameter.value.getType();
       Location at = parameter.value.getLoc();
       if (isAdam) {
         auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i],
-                                 first[i], second[i], scale, rate, correction1, correction2, f64(beta1),
+                                 first[i], second[i], scale, rate, correction1, correction2, skip, f64(beta1),
                                  f64(beta2), f64(epsilon), f64(weightDecay), unit(optimizer == "adamw"));
         newFirst.push_back(op.getNewExpAvg());
         newSecond.push_back(op.getNewExpAvgSq());
         newParameters.push_back(op.getNewParameter());
       } else {
         auto op = SgdOp::create(builder, at, type, hasMomentum ? type : Type(), parameters[i], gradients[i],
-                                hasMomentum ? first[i] : Value(), scale, rate, f64(momentum),
+                                hasMomentum ? first[i] : Value(), scale, rate, skip, f64(momentum),
                                 f64(weightDecay), unit(nesterov));
         newParameters.push_back(op.getNewParameter());
         if (hasMomentum)
@@ -236,6 +247,7 @@ private:
     stateResults(RoleKind::ExpAvgSq, newSecond);
     update.result(RoleKind::Loss, "", loss);
     update.result(RoleKind::GradNorm, "", norm);
+    update.result(RoleKind::Skipped, "", skip);
     update.finish(builder);
     getOperation().insert(std::next(Block::iterator(micro)), update.function);
   }

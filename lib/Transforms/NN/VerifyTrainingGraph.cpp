@@ -200,7 +200,7 @@ private:
                                                << " in @update and " << found->second.type << " in @micro";
     }
     for (auto &[key, state] : results) {
-      if (key.getKind() == RoleKind::Loss || key.getKind() == RoleKind::GradNorm)
+      if (key.getKind() == RoleKind::Loss || key.getKind() == RoleKind::GradNorm || key.getKind() == RoleKind::Skipped)
         continue;
       auto argument = arguments.find(key);
       if (argument == arguments.end())

@@ -200,6 +200,22 @@ func.func @adam_weight_decay(%p: tensor<4xf32>, %s: tensor<f32>) {
 
 // -----
 
+func.func @adam_skip(%p: tensor<4xf32>, %s: tensor<f32>, %k: tensor<f64>) {
+  // expected-error @+1 {{skip has type 'tensor<f64>' but the other scalars have 'tensor<f32>'}}
+  %0:3 = nn.adam %p, %p, %p, %p scale %s lr %s correction %s, %s skip %k : tensor<f64> {beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sgd_skip(%p: tensor<4xf32>, %s: tensor<f32>, %k: tensor<f64>) {
+  // expected-error @+1 {{skip has type 'tensor<f64>' but the other scalars have 'tensor<f32>'}}
+  %0 = nn.sgd %p, %p scale %s lr %s skip %k : tensor<f64> {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>
+  return
+}
+
+// -----
+
 func.func @sgd_no_buffer(%p: tensor<4xf32>, %s: tensor<f32>) {
   // expected-error @+1 {{momentum is 9.000000e-01 but there is no momentum buffer}}
   %0 = nn.sgd %p, %p scale %s lr %s {momentum = 0.9 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>

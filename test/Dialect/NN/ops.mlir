@@ -232,6 +232,10 @@ func.func @optimizers(%p: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %
   %2 = nn.sgd %p, %g scale %s lr %s {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>
   // CHECK-NEXT: nn.sgd %{{.*}}, %{{.*}} momentum %{{.*}} scale %{{.*}} lr %{{.*}} {momentum = {{.*}}, nesterov, weight_decay = {{.*}}} : tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
   %3:2 = nn.sgd %p, %g momentum %m scale %s lr %s {momentum = 0.9 : f64, weight_decay = 0.0 : f64, nesterov} : tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  // CHECK-NEXT: nn.adam %{{.*}} correction %{{.*}}, %{{.*}} skip %{{.*}} : tensor<f32> {beta1 = {{.*}}} : tensor<4xf32>, tensor<f32>
+  %4:3 = nn.adam %p, %g, %m, %m scale %s lr %s correction %s, %s skip %s : tensor<f32> {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>
+  // CHECK-NEXT: nn.sgd %{{.*}} lr %{{.*}} skip %{{.*}} : tensor<f32> {momentum = {{.*}}} : tensor<4xf32>, tensor<f32>
+  %5 = nn.sgd %p, %g scale %s lr %s skip %s : tensor<f32> {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>
   return
 }
 

@@ -31,7 +31,8 @@
 // ADAMW-SAME:    %[[LR:[a-z0-9]+]]: tensor<f32> {nn.data = 1.000000e-03 : f64, nn.role = #nn.role<learning_rate "">}
 // ADAMW-SAME:    %[[C1:[a-z0-9]+]]: tensor<f32> {nn.data = 9.000000e-01 : f64, nn.role = #nn.role<bias_correction1 "">}
 // ADAMW-SAME:    %[[C2:[a-z0-9]+]]: tensor<f32> {nn.data = 0.99{{[0-9]*}} : f64, nn.role = #nn.role<bias_correction2 "">}
-// ADAMW-SAME:    -> (tensor<f32> {nn.role = #nn.role<parameter "p">}, tensor<2x3xf32> {nn.role = #nn.role<parameter "w">}, tensor<f32> {nn.role = #nn.role<exp_avg "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg "w">}, tensor<f32> {nn.role = #nn.role<exp_avg_sq "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg_sq "w">}, tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">})
+// ADAMW-SAME:    %[[ON:[a-z0-9]+]]: tensor<f32> {nn.data = 1.000000e+00 : f64, nn.role = #nn.role<skip_non_finite "">}
+// ADAMW-SAME:    -> (tensor<f32> {nn.role = #nn.role<parameter "p">}, tensor<2x3xf32> {nn.role = #nn.role<parameter "w">}, tensor<f32> {nn.role = #nn.role<exp_avg "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg "w">}, tensor<f32> {nn.role = #nn.role<exp_avg_sq "p">}, tensor<2x3xf32> {nn.role = #nn.role<exp_avg_sq "w">}, tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<f32> {nn.role = #nn.role<skipped "">})
 // ADAMW:         %[[POSITIONS:.*]] = nn.constant dense<4.000000e+00> : tensor<f32>
 // ADAMW:         %[[COUNTED:.*]] = nn.cast %[[COUNT]] : tensor<i64> to tensor<f32>
 // ADAMW:         %[[FACTOR:.*]] = nn.div %[[POSITIONS]], %[[COUNTED]]
@@ -39,10 +40,17 @@
 // ADAMW:         %[[NORM:.*]] = nn.mul %[[RAW]], %[[FACTOR]]
 // ADAMW:         %[[LOSS:.*]] = nn.mul %[[SUM]], %[[FACTOR]]
 // ADAMW-NOT:     nn.min
-// ADAMW:         %[[NP:.*]], %[[NMP:.*]], %[[NVP:.*]] = nn.adam %[[P]], %[[DP]], %[[MP]], %[[VP]] scale %[[FACTOR]] lr %[[LR]] correction %[[C1]], %[[C2]]
+// A loss or norm that is NaN or infinite sets the flag, where it is on.
+// ADAMW:         %[[ABS:.*]] = nn.abs %[[LOSS]]
+// ADAMW:         %[[INF:.*]] = nn.constant dense<0x7F800000> : tensor<f32>
+// ADAMW:         %[[FINITE1:.*]] = nn.compare lt %[[ABS]], %[[INF]]
+// ADAMW:         %[[FINITE2:.*]] = nn.compare lt
+// ADAMW:         %[[FINITE:.*]] = nn.and
+// ADAMW:         %[[SKIP:.*]] = nn.select %[[FINITE]], %{{.*}}, %[[ON]]
+// ADAMW:         %[[NP:.*]], %[[NMP:.*]], %[[NVP:.*]] = nn.adam %[[P]], %[[DP]], %[[MP]], %[[VP]] scale %[[FACTOR]] lr %[[LR]] correction %[[C1]], %[[C2]] skip %[[SKIP]] : tensor<f32>
 // ADAMW-SAME:      {beta1 = 9.000000e-01 : f64, beta2 = {{.*}} : f64, decoupled, epsilon = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64}
 // ADAMW:         %[[NW:.*]], %[[NMW:.*]], %[[NVW:.*]] = nn.adam %[[W]], %[[DW]], %[[MW]], %[[VW]]
-// ADAMW:         return %[[NP]], %[[NW]], %[[NMP]], %[[NMW]], %[[NVP]], %[[NVW]], %[[LOSS]], %[[NORM]]
+// ADAMW:         return %[[NP]], %[[NW]], %[[NMP]], %[[NMW]], %[[NVP]], %[[NVW]], %[[LOSS]], %[[NORM]], %[[SKIP]]
 
 // Clipping: factor * min(1, 0.5 / (norm + 1e-6)).
 // ADAM-LABEL: func.func @update
@@ -59,20 +67,20 @@
 // ADAM:         %[[MIN:.*]] = nn.min %[[RATIO]], %[[ONE]]
 // ADAM:         %[[SCALE:.*]] = nn.mul %[[FACTOR]], %[[MIN]]
 // ADAM:         nn.adam {{.*}} scale %[[SCALE]] {{.*}} {beta1 = 8.000000e-01 : f64, beta2 = 9.000000e-01 : f64, epsilon = {{.*}} : f64, weight_decay = 1.000000e-01 : f64}
-// ADAM:         return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NORM]]
+// ADAM:         return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NORM]], %{{.*}}
 
 // SGD-LABEL: func.func @update
 // SGD-NOT:     momentum
 // SGD-NOT:     bias_correction
-// SGD:         %[[NP:.*]] = nn.sgd %arg0, %arg2 scale %{{.*}} lr %arg6 {momentum = 0.000000e+00 : f64, weight_decay = 0.000000e+00 : f64}
+// SGD:         %[[NP:.*]] = nn.sgd %arg0, %arg2 scale %{{.*}} lr %arg6 skip %{{.*}} : tensor<f32> {momentum = 0.000000e+00 : f64, weight_decay = 0.000000e+00 : f64}
 // SGD:         %[[NW:.*]] = nn.sgd %arg1, %arg3
-// SGD:         return %[[NP]], %[[NW]], %{{.*}}, %{{.*}} : tensor<f32>, tensor<2x3xf32>, tensor<f32>, tensor<f32>
+// SGD:         return %[[NP]], %[[NW]], %{{.*}}, %{{.*}}, %{{.*}} : tensor<f32>, tensor<2x3xf32>, tensor<f32>, tensor<f32>, tensor<f32>
 
 // MOMENTUM-LABEL: func.func @update
 // MOMENTUM-SAME:    %[[BP:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<momentum "p">}, %[[BW:[a-z0-9]+]]: tensor<2x3xf32> {nn.role = #nn.role<momentum "w">}
 // MOMENTUM:         %[[NP:.*]], %[[NBP:.*]] = nn.sgd %arg0, %arg2 momentum %[[BP]] {{.*}} {momentum = 9.000000e-01 : f64, nesterov, weight_decay = 0.000000e+00 : f64}
 // MOMENTUM:         %[[NW:.*]], %[[NBW:.*]] = nn.sgd %arg1, %arg3 momentum %[[BW]]
-// MOMENTUM:         return %[[NP]], %[[NW]], %[[NBP]], %[[NBW]], %{{.*}}, %{{.*}}
+// MOMENTUM:         return %[[NP]], %[[NW]], %[[NBP]], %[[NBW]], %{{.*}}, %{{.*}}, %{{.*}}
 
 //--- micro.mlir
 func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %w: tensor<2x3xf32> {nn.role = #nn.role<parameter "w">})

@@ -134,6 +134,18 @@ func.func @sgd(%p: tensor<4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %s: tens
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// Where the flag is not 0, the states as they were.
+// CHECK-LABEL: @sgd_skip
+// CHECK:         %[[FLAG:.*]] = nn.compare ne %arg5, %{{.*}} : tensor<f32>
+// CHECK:         %[[HELD:.*]] = nn.broadcast %[[FLAG]] dims [] : tensor<i1> to tensor<4xi1>
+// CHECK:         %[[B:.*]] = nn.select %[[HELD]], %arg2, %{{.*}} :
+// CHECK:         %[[P:.*]] = nn.select %[[HELD]], %arg0, %{{.*}} :
+// CHECK:         return %[[P]], %[[B]]
+func.func @sgd_skip(%p: tensor<4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %s: tensor<f32>, %lr: tensor<f32>, %k: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0, %1 = nn.sgd %p, %g momentum %b scale %s lr %lr skip %k : tensor<f32> {momentum = 9.0e-1, weight_decay = 0.0} : tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: @attention_f64
 // CHECK-NOT:     nn.attention
 // CHECK:         return

@@ -86,11 +86,13 @@ def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
     `factor` = (loss-divisor x positions) / label_count; the norm is that of the mean gradients before clipping; the
     clip scale min(1, gradient-clipping / (norm + 1e-6)) and `factor` reach the optimizer as one scalar. The arguments
     `learning_rate`, `bias_correction1` and `bias_correction2` carry what they are computed from (the base rate, beta1,
-    beta2) as `nn.data`.
+    beta2) as `nn.data`. Where the loss or the norm is not finite and the argument `skip_non_finite` is not 0, the optimizer
+    leaves every state as it is and `skipped` is not 0: a value like any other, alike on all ranks, no branch.
 
     Input:  `@micro(.., w) -> (loss_sum, label_count, gradient "w")`
     Output: the same and `@update(w, gradient "w", exp_avg "w", exp_avg_sq "w", loss_sum, label_count, learning_rate,
-            bias_correction1, bias_correction2) -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss, grad_norm)`
+            bias_correction1, bias_correction2, skip_non_finite) -> (parameter "w", exp_avg "w", exp_avg_sq "w", loss,
+            grad_norm, skipped)`
     (* example: test/Transforms/NN/append-optimizer.mlir *)
   }];
   let options = [
