@@ -5,11 +5,12 @@
 //   %f = zero.all_gather_start %s  %b = zero.wait %f  %w = zero.view %b["w"]
 //   zero.release %b
 //   %y = nn.matmul %x, %w    // error: reads bucket @b0 after its release
-// Test: test/Transforms/Zero/verify-schedule.mlir
+// Test: test/Transforms/Zero/verify-schedule.mlir, verify-schedule-states.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Gathers.h"
 #include "ParameterChains.h"
+#include "StateFlow.h"
 #include "StepFunctions.h"
 #include "zero/Analysis/RankStates.h"
 #include "zero/Transforms/Zero/Passes.h"
@@ -33,7 +34,7 @@ public:
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
       ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) &&
             succeeded(verifyStates(function)) && succeeded(verifyRanks(function));
-    if (!ok || failed(verifyReductions()) || failed(verifyUpdates()))
+    if (!ok || failed(verifyReductions()) || failed(verifyUpdates()) || failed(verifyStateFlow(getOperation())))
       signalPassFailure();
   }
 
