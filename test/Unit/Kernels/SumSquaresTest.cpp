@@ -154,4 +154,12 @@ TEST(SumSquares, Refuses) {
   EXPECT_EQ(runKernel("norm", {1}, {}, {}).message(), "kernel 'norm': takes 0 integers, got 1");
 }
 
+TEST(SumSquares, BytesThatAreNoSumGiveNoNumber) {
+  for (int64_t top : {int64_t(1) << 40, int64_t(-1)}) {
+    int64_t sum[zero::kExactSumLimbs] = {};
+    sum[zero::exact_sum_detail::kDigits - 1] = top;
+    EXPECT_TRUE(std::isnan(zero::exactSumSquareRoot(sum)));
+  }
+}
+
 } // namespace

@@ -96,6 +96,8 @@ inline float exactSumSquareRoot(const int64_t *sum) {
   for (int i = 0; i < kDigits; ++i)
     limbs[i] = sum[i];
   exactSumCarry(limbs);
+  if (limbs[kDigits - 1] >> 32 != 0) // no sum of squares reaches that far: these are other bytes
+    return std::numeric_limits<float>::quiet_NaN();
   int top = kDigits - 1;
   while (top >= 0 && limbs[top] == 0)
     --top;
