@@ -1,7 +1,7 @@
 """The memory of processes that train: after step 2, beyond what they had at the entry of main, within 5 % + 16 MiB of their arenas.
 
-Over loopback one process has the arenas of all ranks; over MPI each has its own, and `process_bytes` is that of the largest. The model's arena is far
-larger than the 16 MiB.
+Over loopback one process has the arenas of all ranks; over MPI each has its own, and `process_bytes` is that of the largest. The GPT's arena is far
+larger than the 16 MiB; the convolutional network has small arenas and hundreds of library kernels, each with descriptions of its own on every rank.
 """
 import argparse
 import json
@@ -10,9 +10,30 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIB = 1 << 20
+
+
+def write_deep_cnn(path, layers):
+    """A chain of 3x3 convolutions of 16 channels and other sizes of images, so that few of oneDNN's kernels are the same."""
+    random = np.random.default_rng(1)
+    initializers = [numpy_helper.from_array((random.standard_normal((16, 16, 3, 3)) / 12).astype(np.float32), f"conv{i}.weight") for i in range(layers)]
+    initializers.append(numpy_helper.from_array(random.standard_normal((16, 10)).astype(np.float32), "head.weight"))
+    nodes, x = [], "x"
+    for i in range(layers):
+        grows = i % 3 == 2 and i < layers // 2
+        pads, strides = ([2] * 4, [1, 1]) if grows else ([1] * 4, [2, 2] if i == layers - 4 else [1, 1])
+        nodes.append(helper.make_node("Conv", [x, f"conv{i}.weight"], [f"conv{i}"], pads=pads, strides=strides))
+        nodes.append(helper.make_node("Relu", [f"conv{i}"], [f"relu{i}"]))
+        x = f"relu{i}"
+    nodes += [helper.make_node("GlobalAveragePool", [x], ["pooled"]), helper.make_node("Flatten", ["pooled"], ["flat"]),
+              helper.make_node("MatMul", ["flat", "head.weight"], ["logits"])]
+    graph = helper.make_graph(nodes, "deep", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 16, 4, 4])],
+                              [helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["n", 10])], initializers)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
 
 
 def main():
@@ -21,14 +42,20 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     a = parser.parse_args()
     a.work.mkdir(parents=True, exist_ok=True)
-    model, data, config, program, metrics = (a.work / n for n in ("gpt.onnx", "data.npz", "config.json", "compiled.bin", "m.jsonl"))
-    subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", "--layers=4", "--width=512", "--heads=8", "--sequence=64", "--vocabulary=8192", "-o", model],
+    gpt, tokens_file, cnn, images, config, program, metrics = (
+        a.work / n for n in ("gpt.onnx", "tokens.npz", "cnn.onnx", "images.npz", "config.json", "compiled.bin", "m.jsonl"))
+    subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", "--layers=4", "--width=512", "--heads=8", "--sequence=64", "--vocabulary=8192", "-o", gpt],
                    check=True, stdout=subprocess.DEVNULL)
     tokens = np.random.default_rng(1).integers(0, 8192, (24, 65), dtype=np.int64)
-    np.savez(data, x=tokens[:, :-1], y=tokens[:, 1:])
+    np.savez(tokens_file, x=tokens[:, :-1], y=tokens[:, 1:])
+    write_deep_cnn(cnn, 120)
+    random = np.random.default_rng(1)
+    np.savez(images, x=random.standard_normal((16, 16, 4, 4)).astype(np.float32), y=random.integers(0, 10, 16))
     failures = 0
-    for ranks, stage, steps, prefetch, comm in ((1, 0, 1, 0, "loopback"), (2, 3, 2, 10**7, "loopback"), (3, 2, 1, 0, "loopback"), (2, 0, 2, 0, "mpi"),
-                                                (2, 3, 1, 10**7, "mpi"), (2, 1, 1, 0, "mpi")):
+    cases = [(gpt, tokens_file, *rest) for rest in ((1, 0, 1, 0, "loopback"), (2, 3, 2, 10**7, "loopback"), (3, 2, 1, 0, "loopback"), (2, 0, 2, 0, "mpi"),
+                                                    (2, 3, 1, 10**7, "mpi"), (2, 1, 1, 0, "mpi"))]
+    cases += [(cnn, images, *rest) for rest in ((1, 0, 1, 0, "loopback"), (4, 3, 1, 0, "loopback"), (2, 1, 1, 0, "mpi"))]
+    for model, data, ranks, stage, steps, prefetch, comm in cases:
         config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": steps,
                                       "zero_optimization": {"stage": stage, "reduce_bucket_size": 5000000, "stage3_prefetch_bucket_size": prefetch}}))
         subprocess.run([a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", config, f"--world-size={ranks}", "-o", program],
@@ -41,8 +68,8 @@ def main():
         beyond = row["process_bytes"] - arena
         bad = not 0 <= beyond <= 0.05 * arena + 16 * MIB
         failures += bad
-        print(f"{'FAILED: ' if bad else ''}{comm}, {ranks} ranks, stage {stage}, accumulation {steps}, prefetch {prefetch}: arenas of {arena} bytes, "
-              f"{beyond / MIB:.1f} MiB more in the process ({100 * beyond / arena:.2f} %)", flush=True)
+        print(f"{'FAILED: ' if bad else ''}{model.stem} over {comm}, {ranks} ranks, stage {stage}, accumulation {steps}, prefetch {prefetch}: "
+              f"arenas of {arena} bytes, {beyond / MIB:.1f} MiB more in the process ({100 * beyond / arena:.2f} %)", flush=True)
     print("processes take what was planned" if not failures else f"{failures} failures")
     sys.exit(bool(failures))
 

@@ -66,7 +66,7 @@ class Execution {
 public:
   Execution(dnnl_stream_t stream, void *scratch) : stream(stream), scratch(scratch) {}
 
-  void run(const Prepared &prepared, Pointed &scratchMemory,
+  void run(const dnnl::primitive &primitive, Pointed &scratchMemory,
            std::initializer_list<dnnl_exec_arg_t> arguments) {
     dnnl_exec_arg_t all[4];
     int count = 0;
@@ -75,7 +75,7 @@ public:
     set(scratchMemory, scratch);
     all[count++] = {DNNL_ARG_SCRATCHPAD, scratchMemory.get()};
     if (status == dnnl_success)
-      status = dnnl_primitive_execute(prepared.primitive.get(), stream, count, all);
+      status = dnnl_primitive_execute(primitive.get(), stream, count, all);
   }
   void set(Pointed &memory, void *pointer) {
     if (status == dnnl_success)
@@ -99,27 +99,27 @@ struct Layout {
 class Copy {
 public:
   Copy(const memory::desc &from, const memory::desc &to)
-      : from(from), to(to),
-        prepared(Prepared::make(dnnl::reorder::primitive_desc(onednn::engine(), from, onednn::engine(), to,
-                                                              userScratch()))),
-        scratch(prepared.scratch) {}
+      : Copy(from, to, Prepared::make(dnnl::reorder::primitive_desc(onednn::engine(), from, onednn::engine(), to, userScratch()))) {}
 
   void run(Execution &execution, void *source, void *target) {
     execution.set(from, source);
     execution.set(to, target);
-    execution.run(prepared, scratch, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}});
+    execution.run(primitive, scratch, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}});
   }
 
 private:
+  Copy(const memory::desc &from, const memory::desc &to, const Prepared &prepared)
+      : from(from), to(to), primitive(prepared.primitive), scratch(prepared.scratch) {}
+
   Pointed from, to;
-  Prepared prepared;
+  dnnl::primitive primitive;
   Pointed scratch;
 };
 
 /// What a convolution computes; the operand that is missing is the result.
 enum class Result { Out, Data, Kernel };
 
-/// The primitive for one number of images.
+/// The primitive for one number of images. Descriptions are large, so it is kept only while the kernel is prepared.
 struct Primitive {
   Layout data, kernel, out;
   std::optional<Prepared> prepared;
@@ -130,7 +130,7 @@ struct Primitive {
 class Block {
 public:
   Block(const Primitive &primitive, Result result)
-      : primitive(&primitive), result(result), data(primitive.data.inner), kernel(primitive.kernel.inner),
+      : primitive(primitive.prepared->primitive), result(result), data(primitive.data.inner), kernel(primitive.kernel.inner),
         out(primitive.out.inner), scratch(primitive.prepared->scratch) {
     makeCopy(dataCopy, primitive.data, result == Result::Data);
     makeCopy(outCopy, primitive.out, result == Result::Out);
@@ -149,17 +149,17 @@ public:
     execution.set(out, innerOut);
     switch (result) {
     case Result::Out:
-      execution.run(*primitive->prepared, scratch,
+      execution.run(primitive, scratch,
                     {{DNNL_ARG_SRC, data.get()}, {DNNL_ARG_WEIGHTS, kernel.get()}, {DNNL_ARG_DST, out.get()}});
       break;
     case Result::Data:
-      execution.run(*primitive->prepared, scratch,
+      execution.run(primitive, scratch,
                     {{DNNL_ARG_DIFF_SRC, data.get()},
                      {DNNL_ARG_WEIGHTS, kernel.get()},
                      {DNNL_ARG_DIFF_DST, out.get()}});
       break;
     case Result::Kernel:
-      execution.run(*primitive->prepared, scratch,
+      execution.run(primitive, scratch,
                     {{DNNL_ARG_SRC, data.get()},
                      {DNNL_ARG_DIFF_WEIGHTS, kernel.get()},
                      {DNNL_ARG_DIFF_DST, out.get()}});
@@ -177,7 +177,7 @@ private:
       copy.emplace(written ? layout.inner : layout.plain, written ? layout.plain : layout.inner);
   }
 
-  const Primitive *primitive;
+  dnnl::primitive primitive;
   Result result;
   Pointed data, kernel, out, scratch;
   std::optional<Copy> dataCopy, outCopy;
@@ -198,6 +198,7 @@ public:
 
   /// Creates the primitives; throws dnnl::error. False where oneDNN has nothing but its reference loops.
   bool prepare() {
+    Primitive body, tail;
     int64_t rest = shape.batch % plan.images;
     if (plan.blocks > 1 || rest == 0)
       if (!make(body, plan.images, nullptr))
@@ -205,6 +206,7 @@ public:
     if (rest != 0 && !make(tail, rest, body.prepared ? &body : nullptr))
       return false;
     const Layout &kernel = body.prepared ? body.kernel : tail.kernel;
+    kernelFloats = static_cast<int64_t>(kernel.inner.get_size() / sizeof(float));
     if (!kernel.same()) {
       bool written = result == Result::Kernel;
       kernelCopy.emplace(written ? kernel.inner : kernel.plain, written ? kernel.plain : kernel.inner);
@@ -410,9 +412,7 @@ private:
   template <typename Finish>
   void runForKernel(float *data, float *out, float *kernel, float *space, ParallelFor &parallel,
                     Finish finish) {
-    const Layout &layout = body.prepared ? body.kernel : tail.kernel;
-    int64_t floats = static_cast<int64_t>(layout.inner.get_size() / sizeof(float));
-    auto add = [floats](float *sum, const float *addend) {
+    auto add = [floats = kernelFloats](float *sum, const float *addend) {
       for (int64_t i = 0; i < floats; ++i)
         sum[i] += addend[i];
     };
@@ -451,7 +451,7 @@ private:
   ConvolutionPlan plan;
   std::pair<Choice, Choice> chosen;
   bool isGemm = false;
-  Primitive body, tail;
+  int64_t kernelFloats = 0; // of the kernel in the primitives' layout
   std::optional<Copy> kernelCopy;
   std::vector<std::optional<Block>> bodies, tails; // one for each part
 };

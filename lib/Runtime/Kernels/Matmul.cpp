@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -114,9 +115,9 @@ public:
     if (extent() == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
       return;
     int64_t full = std::min(cut.size, extent());
-    body.emplace(make(full));
+    body = std::make_unique<Primitive>(make(full));
     if (int64_t rest = extent() % full)
-      tail.emplace(make(rest));
+      tail = std::make_unique<Primitive>(make(rest));
     for (int64_t at = 0; at < extent(); at += full)
       blocks.push_back(bind(at + full <= extent() ? *body : *tail));
   }
@@ -263,7 +264,7 @@ private:
   Shape shape;
   bool copiesGaps;
   Cut cut;
-  std::optional<Primitive> body, tail;
+  std::unique_ptr<const Primitive> body, tail; // they are large; most have one
   std::vector<Block> blocks;
 };
 
