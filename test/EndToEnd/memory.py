@@ -1,7 +1,8 @@
 """The memory of processes that train: after step 2, beyond what they had at the entry of main, within 5 % + 16 MiB of their arenas.
 
 Over loopback one process has the arenas of all ranks; over MPI each has its own, and `process_bytes` is that of the largest. The GPT's arena is far
-larger than the 16 MiB; the convolutional network has small arenas and hundreds of library kernels, each with descriptions of its own on every rank.
+larger than the 16 MiB; the convolutional network has small arenas and hundreds of library kernels, each with descriptions of its own on every rank;
+the sums over a large vocabulary are long, and what a product copies of them is not.
 """
 import argparse
 import json
@@ -36,14 +37,27 @@ def write_deep_cnn(path, layers):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
 
 
+def write_head(path, words, width, sequence):
+    """A product, then logits of many words, from a weight of words x width, as an embedding is."""
+    random = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(random.standard_normal((rows, width)).astype(np.float32), name)
+               for name, rows in (("first.weight", width), ("head.weight", words))]
+    nodes = [helper.make_node("MatMul", ["x", "first.weight"], ["first"]),
+             helper.make_node("Transpose", ["head.weight"], ["transposed"], perm=[1, 0]), helper.make_node("MatMul", ["first", "transposed"], ["logits"])]
+    shapes = {"x": ["n", sequence, width], "logits": ["n", sequence, words]}
+    info = {name: [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)] for name, shape in shapes.items()}
+    graph = helper.make_graph(nodes, "head", info["x"], info["logits"], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     a = parser.parse_args()
     a.work.mkdir(parents=True, exist_ok=True)
-    gpt, tokens_file, cnn, images, config, program, metrics = (
-        a.work / n for n in ("gpt.onnx", "tokens.npz", "cnn.onnx", "images.npz", "config.json", "compiled.bin", "m.jsonl"))
+    gpt, tokens_file, cnn, images, head, states, config, program, metrics = (
+        a.work / n for n in ("gpt.onnx", "tokens.npz", "cnn.onnx", "images.npz", "head.onnx", "states.npz", "config.json", "compiled.bin", "m.jsonl"))
     subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", "--layers=4", "--width=512", "--heads=8", "--sequence=64", "--vocabulary=8192", "-o", gpt],
                    check=True, stdout=subprocess.DEVNULL)
     tokens = np.random.default_rng(1).integers(0, 8192, (24, 65), dtype=np.int64)
@@ -51,10 +65,13 @@ def main():
     write_deep_cnn(cnn, 120)
     random = np.random.default_rng(1)
     np.savez(images, x=random.standard_normal((16, 16, 4, 4)).astype(np.float32), y=random.integers(0, 10, 16))
+    write_head(head, 40000, 128, 16)
+    np.savez(states, x=random.standard_normal((16, 16, 128)).astype(np.float32), y=random.integers(0, 40000, (16, 16)))
     failures = 0
     cases = [(gpt, tokens_file, *rest) for rest in ((1, 0, 1, 0, "loopback"), (2, 3, 2, 10**7, "loopback"), (3, 2, 1, 0, "loopback"), (2, 0, 2, 0, "mpi"),
                                                     (2, 3, 1, 10**7, "mpi"), (2, 1, 1, 0, "mpi"))]
     cases += [(cnn, images, *rest) for rest in ((1, 0, 1, 0, "loopback"), (4, 3, 1, 0, "loopback"), (2, 1, 1, 0, "mpi"))]
+    cases += [(head, states, *rest) for rest in ((4, 3, 1, 0, "loopback"), (2, 2, 1, 0, "mpi"))]
     for model, data, ranks, stage, steps, prefetch, comm in cases:
         config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": steps,
                                       "zero_optimization": {"stage": stage, "reduce_bucket_size": 5000000, "stage3_prefetch_bucket_size": prefetch}}))

@@ -67,6 +67,9 @@ Cut chooseCut(const Shape &s, bool copiesGaps) {
     return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
   bool hasGaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) ||
                  s.outLd != s.n;
+  // Sums so long that the copies of a few columns are large: rows need none where nothing has gaps.
+  if (!s.transposeLhs && !hasGaps && kGrain * s.k > kCopyFloats)
+    return {Axis::M, size(s.m, kGrain)};
   auto bounded = [&](int64_t extent, int64_t other) {
     int64_t each = size(extent, kGrain);
     if (each >= extent && !hasGaps)
