@@ -13,7 +13,8 @@
 // joins that of a producer, then one that reads the same tensor, where one iteration space fits both
 // (KernelShape.h) and no path leads from one out and back into the other. Broadcasts, iotas and constants are
 // copied into every group that reads them, and cheap elementwise ops into all groups that read them where
-// that reads no more than it saves in writing and reading theirs. Reshapes are inside where they stand on
+// that reads no more than it saves in writing and reading theirs. A group reads parameters of one block of the
+// model at most: at stage 3 another block's would be gathered before its time. Reshapes are inside where they stand on
 // something inside, else outside, where they cost nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -22,6 +23,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "zero/Analysis/KernelShape.h"
+#include "zero/Analysis/ParameterBlocks.h"
 #include "zero/Transforms/NN/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -74,7 +76,7 @@ class GroupFormer {
 public:
   explicit GroupFormer(func::FuncOp function)
       : block(function.getBody().front()), parameterValues(findParameterValues(function)),
-        graph(buildGraph()) {}
+        blockNumbers(numberBlocks(function, parameterValues)), graph(buildGraph()) {}
 
   LogicalResult run() {
     if (failed(findMembers()))
@@ -103,6 +105,32 @@ private:
           values.contains(op.getOperand(0)))
         values.insert(op.getResult(0));
     return values;
+  }
+
+  /// Equal for values of the same block's trained parameters alone.
+  static DenseMap<Value, unsigned> numberBlocks(func::FuncOp function, const DenseSet<Value> &parameterValues) {
+    llvm::StringMap<unsigned> numbers;
+    DenseMap<Value, unsigned> numbersOfValues;
+    for (const ParameterBlock &parameter : findParameterBlocks(function))
+      numbersOfValues[parameter.parameter] = numbers.try_emplace(parameter.block, numbers.size()).first->second;
+    for (Operation &op : function.front())
+      if (op.getNumResults() == 1 && parameterValues.contains(op.getResult(0)))
+        if (auto found = numbersOfValues.find(op.getOperand(0)); found != numbersOfValues.end())
+          numbersOfValues.try_emplace(op.getResult(0), unsigned(found->second));
+    return numbersOfValues;
+  }
+
+  bool readsOneBlock(ArrayRef<Value> operands) const {
+    std::optional<unsigned> first;
+    for (Value operand : operands) {
+      auto found = blockNumbers.find(operand);
+      if (found == blockNumbers.end())
+        continue;
+      if (first && *first != found->second)
+        return false;
+      first = found->second;
+    }
+    return true;
   }
 
   bool isOfParametersAlone(Operation *op) const {
@@ -245,7 +273,8 @@ private:
   bool fitsOneKernel(ArrayRef<Operation *> members, ArrayRef<Operation *> copies = {}) {
     SmallVector<Value> results = findResults(members);
     SmallVector<Operation *> ops = findOps(members, copies, results);
-    if (ops.size() > kMaxOps || findOperands(ops).size() + results.size() > kMaxPointers)
+    SmallVector<Value> operands = findOperands(ops);
+    if (ops.size() > kMaxOps || operands.size() + results.size() > kMaxPointers || !readsOneBlock(operands))
       return false;
     OperandMaps operandMaps;
     FailureOr<KernelShape> shape = computeKernelShape(ops, results, nullptr, &operandMaps);
@@ -522,6 +551,7 @@ private:
 
   Block &block;
   DenseSet<Value> parameterValues;
+  DenseMap<Value, unsigned> blockNumbers;
   DenseSet<Operation *> written; // light ops that count as members
   ClusterGraph graph;
   DenseSet<Operation *> isMember;                              // ops that groups compute, light ones apart

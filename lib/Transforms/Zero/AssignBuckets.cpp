@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "StepFunctions.h"
 #include "zero/Analysis/ForwardOnly.h"
+#include "zero/Analysis/ParameterBlocks.h"
 #include "zero/Transforms/Zero/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -24,45 +25,25 @@ namespace zero {
 
 namespace {
 
-struct TrainedParameter {
-  StringRef name;
-  BlockArgument value;
-  RankedTensorType type;
-  std::string block;
-};
-
-/// The name up to and including its first component that is a number ("m.h.0" of "m.h.0.attn.weight"); empty
-/// without one.
-StringRef getNumberedPrefix(StringRef name) {
-  for (size_t begin = 0; begin < name.size();) {
-    size_t end = std::min(name.find_first_of("./", begin), name.size());
-    StringRef component = name.slice(begin, end);
-    if (!component.empty() && llvm::all_of(component, llvm::isDigit))
-      return name.take_front(end);
-    begin = end + 1;
-  }
-  return {};
-}
-
-/// The name without its last component: the module that a parameter belongs to.
-StringRef getModulePath(StringRef name) {
-  return name.take_front(name.find_last_of("./") == StringRef::npos ? 0 : name.find_last_of("./"));
+RankedTensorType getType(const ParameterBlock &parameter) {
+  return cast<RankedTensorType>(parameter.parameter.getType());
 }
 
 class ZeroAssignBuckets : public impl::ZeroAssignBucketsBase<ZeroAssignBuckets> {
 public:
   using ZeroAssignBucketsBase::ZeroAssignBucketsBase;
   void runOnOperation() override {
-    SmallVector<TrainedParameter> parameters;
     if (isForwardOnly(getOperation())) {
       if (failed(check()) || failed(getOrMakeMesh()))
         signalPassFailure();
       return;
     }
     FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro");
-    if (failed(micro) || failed(check()) || failed(collect(*micro, parameters)))
+    if (failed(micro) || failed(check()))
       return signalPassFailure();
-    nameBlocks(parameters);
+    SmallVector<ParameterBlock> parameters = findParameterBlocks(*micro);
+    if (failed(checkParameters(*micro, parameters)))
+      return signalPassFailure();
     FailureOr<MeshOp> mesh = getOrMakeMesh();
     if (failed(mesh))
       return signalPassFailure();
@@ -82,9 +63,9 @@ private:
     return success();
   }
 
-  /// The parameters in order of first use.
-  LogicalResult collect(func::FuncOp micro, SmallVectorImpl<TrainedParameter> &parameters) {
-    llvm::SmallMapVector<Value, TrainedParameter, 16> unused;
+  LogicalResult checkParameters(func::FuncOp micro, ArrayRef<ParameterBlock> parameters) {
+    if (parameters.empty())
+      return emitError(micro.getLoc(), "@micro has no parameter to lay out");
     llvm::StringMap<Location> names;
     for (BlockArgument argument : micro.getArguments()) {
       nn::RoleAttr role = getArgumentRole(micro, argument.getArgNumber());
@@ -102,48 +83,8 @@ private:
         error.attachNote(known->second) << "the first is here";
         return error;
       }
-      unused.insert({argument, {role.getName(), argument, type, ""}});
     }
-    if (unused.empty())
-      return emitError(micro.getLoc(), "@micro has no parameter to lay out");
-    auto take = [&](Value value) {
-      auto found = unused.find(value);
-      if (found == unused.end())
-        return;
-      parameters.push_back(found->second);
-      unused.erase(found);
-    };
-    for (Operation &op : micro.front())
-      llvm::for_each(op.getOperands(), take);
-    // Nothing reads the rest; it is trained (by weight decay, say) all the same.
-    for (auto &[value, parameter] : unused)
-      parameters.push_back(parameter);
     return success();
-  }
-
-  void nameBlocks(MutableArrayRef<TrainedParameter> parameters) {
-    bool numbered = false;
-    for (TrainedParameter &parameter : parameters) {
-      parameter.block = getNumberedPrefix(parameter.name).str();
-      numbered |= !parameter.block.empty();
-    }
-    TrainedParameter *previous = nullptr;
-    bool previousNumbered = false;
-    for (TrainedParameter &parameter : parameters) {
-      bool isNumbered = !parameter.block.empty();
-      if (!isNumbered) {
-        bool joins = previous && !previousNumbered;
-        // Without numbers a block is a module of the model; without modules, what follows a matrix up to the
-        // next one.
-        if (joins && !numbered) {
-          StringRef module = getModulePath(parameter.name);
-          joins = module.empty() ? parameter.type.getRank() < 2 : module == getModulePath(previous->name);
-        }
-        parameter.block = joins ? previous->block : parameter.name.str();
-      }
-      previous = &parameter;
-      previousNumbered = isNumbered;
-    }
   }
 
   FailureOr<MeshOp> getOrMakeMesh() {
@@ -160,45 +101,48 @@ private:
     return mesh;
   }
 
-  void makeBuckets(ArrayRef<TrainedParameter> parameters, MeshOp mesh) {
+  void makeBuckets(ArrayRef<ParameterBlock> parameters, MeshOp mesh) {
     // A block's parameters may stand apart (a module used late): its buckets are filled in order of first use
     // all the same.
-    llvm::MapVector<StringRef, SmallVector<const TrainedParameter *>> blocks;
-    for (const TrainedParameter &parameter : parameters)
+    llvm::MapVector<StringRef, SmallVector<const ParameterBlock *>> blocks;
+    for (const ParameterBlock &parameter : parameters)
       blocks[parameter.block].push_back(&parameter);
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(mesh);
     for (auto &[block, members] : blocks) {
       // Within a block, what differs in type or stays whole at stage 3 cannot share a bucket.
-      llvm::MapVector<std::pair<Type, int>, SmallVector<const TrainedParameter *>> kinds;
-      for (const TrainedParameter *parameter : members)
-        kinds[{parameter->type.getElementType(), parameter->type.getNumElements() < persistenceThreshold}]
+      llvm::MapVector<std::pair<Type, int>, SmallVector<const ParameterBlock *>> kinds;
+      for (const ParameterBlock *parameter : members) {
+        RankedTensorType type = getType(*parameter);
+        kinds[{type.getElementType(), type.getNumElements() < persistenceThreshold}]
             .push_back(parameter);
+      }
       for (auto &[kind, kindMembers] : kinds)
         fillBuckets(kindMembers, mesh, builder);
     }
   }
 
-  void fillBuckets(ArrayRef<const TrainedParameter *> parameters, MeshOp mesh, OpBuilder &builder) {
+  void fillBuckets(ArrayRef<const ParameterBlock *> parameters, MeshOp mesh, OpBuilder &builder) {
     SmallVector<Attribute> slots;
     int64_t end = 0;
-    const TrainedParameter *first = nullptr;
+    const ParameterBlock *first = nullptr;
     auto close = [&]() {
       int64_t unit = kCellElements * worldSize;
       int64_t elements = std::max<int64_t>(llvm::alignTo(end, unit), unit);
-      BucketOp::create(builder, first->value.getLoc(), "b" + std::to_string(count++), mesh.getSymName(),
-                       first->type.getElementType(), elements, builder.getArrayAttr(slots), first->block);
+      BucketOp::create(builder, first->parameter.getLoc(), "b" + std::to_string(count++), mesh.getSymName(),
+                       getType(*first).getElementType(), elements, builder.getArrayAttr(slots), first->block);
       slots.clear();
     };
-    for (const TrainedParameter *parameter : parameters) {
-      int64_t begin = llvm::alignTo(end, kCellElements), elements = parameter->type.getNumElements();
+    for (const ParameterBlock *parameter : parameters) {
+      RankedTensorType type = getType(*parameter);
+      int64_t begin = llvm::alignTo(end, kCellElements), elements = type.getNumElements();
       if (!slots.empty() && begin + elements > bucketElements)
         close();
       if (slots.empty()) {
         first = parameter;
         begin = 0;
       }
-      slots.push_back(SlotAttr::get(&getContext(), parameter->name, begin, parameter->type.getShape()));
+      slots.push_back(SlotAttr::get(&getContext(), parameter->name, begin, type.getShape()));
       end = begin + elements;
     }
     close();

@@ -222,3 +222,23 @@ func.func @moved_sum(%x: tensor<8x2x32xf32>, %f: tensor<2x2x32xf32>) -> tensor<8
   %s = nn.reduce sum %p axes [1] : tensor<8x2x2x32xf32> to tensor<8x2x32xf32>
   return %s : tensor<8x2x32xf32>
 }
+
+// -----
+
+// A group reads parameters of one block at most: the next block is not gathered while the last bias of this one is used.
+// CHECK-LABEL: func @blocks
+// CHECK:         nn.group(%{{.*}} = %arg1 : tensor<8xf32>, %{{.*}} = %arg0 : tensor<4x8xf32>, %{{.*}} = %arg2 : tensor<8xf32>) -> (tensor<4x8xf32>)
+// CHECK:         nn.yield
+// CHECK:         nn.group(%{{.*}} = %arg3 : tensor<8xf32>, %{{.*}} = %{{.*}} : tensor<4x8xf32>) -> (tensor<4x8xf32>)
+// CHECK-NOT:     nn.group
+func.func @blocks(%x: tensor<4x8xf32>, %scale: tensor<8xf32> {nn.role = #nn.role<parameter "h.0.scale">},
+                  %bias: tensor<8xf32> {nn.role = #nn.role<parameter "h.0.bias">},
+                  %next: tensor<8xf32> {nn.role = #nn.role<parameter "h.1.scale">}) -> tensor<4x8xf32> {
+  %s = nn.broadcast %scale dims [1] : tensor<8xf32> to tensor<4x8xf32>
+  %a = nn.mul %x, %s : tensor<4x8xf32>
+  %b = nn.broadcast %bias dims [1] : tensor<8xf32> to tensor<4x8xf32>
+  %c = nn.add %a, %b : tensor<4x8xf32>
+  %n = nn.broadcast %next dims [1] : tensor<8xf32> to tensor<4x8xf32>
+  %d = nn.mul %c, %n : tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}

@@ -151,9 +151,10 @@ def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {
   let summary = "Collects elementwise ops and reductions into groups that one generated kernel computes.";
   let description = [{
     A group holds elementwise ops, broadcasts, iotas, splats, reshapes between them, and reductions along one run of
-    neighbouring dimensions. What the groups are depends on shapes and element types only. Reshapes, transposes, slices and
-    casts of parameters stay outside: they are cloned beside each gather. Reductions along separate runs of dimensions
-    become reductions one after the other.
+    neighbouring dimensions. What the groups are depends only on shapes, element types and the blocks of parameters
+    (zero/Analysis/ParameterBlocks.h): a group reads parameters of one block at most, so that no block is gathered
+    before its time. Reshapes, transposes, slices and casts of parameters stay outside: they are cloned beside each
+    gather. Reductions along separate runs of dimensions become reductions one after the other.
 
     Input:  `%m = nn.reduce max %x; %b = nn.broadcast %m; %d = nn.sub %x, %b; %y = nn.exp %d`
     Output: `%y = nn.group(%x) { nn.reduce; nn.broadcast; nn.sub; nn.exp; nn.yield }`
