@@ -260,7 +260,8 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::make(const schema::Comman
   std::string label;
   auto made = makeAction(command, traffic, label);
   std::string location(text(command.location()));
-  std::string origin = location.empty() ? label : label + " (" + location + ")";
+  // The label of a collective names a parameter, which may be where the command comes from.
+  std::string origin = location.empty() || label.find(location) != std::string::npos ? label : label + " (" + location + ")";
   if (!made.ok())
     return made.status().annotate(origin);
   CommandWork &work = **made;

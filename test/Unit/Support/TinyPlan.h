@@ -164,12 +164,15 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
 
   b.section("micro_first");
   uint32_t gathered = b.event(), produced = b.event();
-  b.collective(QueueKind::gather, CollectiveKind::all_gather, ElementType::f32, shard, full, staging, 0, "b0")
-      .record = static_cast<int>(gathered);
+  schema::CommandT &gather =
+      b.collective(QueueKind::gather, CollectiveKind::all_gather, ElementType::f32, shard, full, staging, 0, "b0");
+  gather.record = static_cast<int>(gathered);
+  gather.location = "w.first"; // as the compiler writes it
   b.dispatch(copy, {x}, {gradient}, {4, 1, e, 0, 1, 0, 1}).record = static_cast<int>(produced);
-  b.collective(QueueKind::reduce, CollectiveKind::reduce_scatter, ElementType::f32, gradient,
-               rangeOf(gradient, worldSize), staging, 0, "b0")
-      .waits = {produced};
+  schema::CommandT &reduce = b.collective(QueueKind::reduce, CollectiveKind::reduce_scatter, ElementType::f32, gradient,
+                                          rangeOf(gradient, worldSize), staging, 0, "b0");
+  reduce.waits = {produced};
+  reduce.location = "w.first";
   // The gradient's own range is summed in place while x still holds what the dot product reads.
   b.dispatch(matmul, {full, x}, {lossSum}, {0, 1, 1, 1, e, 0, 0, 0, e, 0, 1, 0, 1}).waits = {gathered};
   b.dispatch(fill, {}, {count}, {8, 1, 1}, {});
