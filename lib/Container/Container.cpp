@@ -139,7 +139,7 @@ Container::~Container() = default;
 Expected<Container> Container::open(const std::string &path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // of a pipe nobody may ever open the other end
   if (impl->fd < 0)
     return Status::badInput("cannot open '" + path + "': " + std::strerror(errno));
   ZERO_RETURN_IF_ERROR(impl->readIndex());

@@ -1,5 +1,6 @@
 //===- Verifier.cpp - Checks a plan once, so that the executor trusts it --===//
 #include "lib/Container/Verifier.h"
+#include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include <limits>
@@ -385,7 +386,9 @@ private:
       if (scalar->slice()->size() != sizeof(float))
         return wrong(name + " has " + number(scalar->slice()->size()) + " bytes, not 4");
     }
+    bool loss = false;
     for (const schema::StepResult *result : records(plan.step_results())) {
+      loss |= text(result->kind()) == "loss";
       std::string name = "step result " + quoted(text(result->kind()));
       bool count = text(result->kind()) == "label_count";
       if (!count && text(result->kind()) != "loss" && text(result->kind()) != "grad_norm" &&
@@ -398,6 +401,8 @@ private:
         return wrong(name + " has " + number(result->slice()->size()) + " bytes, not " +
                      number(elementBytes(result->element())));
     }
+    if (!loss && findSection(plan, "update"))
+      return wrong("it trains and has no step result 'loss'");
     return {};
   }
 
@@ -406,6 +411,13 @@ private:
 };
 
 } // namespace
+
+Status verifyPlanRecords(std::string_view records, uint64_t weightsBytes, uint64_t frozenBytes) {
+  ContainerSizes sizes;
+  sizes.weights = weightsBytes;
+  sizes.frozen = frozenBytes;
+  return verifyPlan(records, sizes);
+}
 
 Status verifyPlan(std::string_view bytes, const ContainerSizes &sizes) {
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)

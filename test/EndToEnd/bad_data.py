@@ -66,6 +66,7 @@ FILES = [
     ("cut-off", lambda path: os.truncate(path, path.stat().st_size // 2), r"it is no zip archive, or cut off"),
     ("empty", lambda path: os.truncate(path, 0), r"it is no zip archive: it has 0 bytes"),
     ("folder", lambda path: (path.unlink(), path.mkdir()), r"is not a file"),
+    ("pipe", lambda path: (path.unlink(), os.mkfifo(path)), r"is not a file"),
     ("gone", lambda path: path.unlink(), r"cannot open '.*': No such file or directory"),
 ]
 

@@ -45,6 +45,10 @@ inline constexpr uint64_t kSectionAlignment = 4096;
 /// A checksum guards this many bytes of a section.
 inline constexpr uint64_t kChecksumBlock = 256 * 1024;
 
+/// What Container::open checks of the records of a plan: whoever writes them finds out before anything is written.
+/// `weightsBytes` and `frozenBytes` are the sizes of the sections beside them.
+Status verifyPlanRecords(std::string_view records, uint64_t weightsBytes, uint64_t frozenBytes);
+
 /// Writes a container. Section bytes are produced while the file is written, so weights never lie whole in memory.
 class ContainerWriter {
 public:

@@ -17,7 +17,8 @@ namespace zero {
 class MappedFile {
 public:
   static Expected<std::unique_ptr<MappedFile>> open(const std::string &path) {
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Of a pipe nobody may ever open the other end.
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
       return Status::badInput("cannot open '" + path + "': " + std::strerror(errno));
     struct stat info;

@@ -30,6 +30,9 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
                                    "' has no offset; plan-assign-offsets gives it one");
   ZERO_ASSIGN_OR_RETURN(planbinary::WeightsLayout weights, planbinary::computeWeightsLayout(module));
   ZERO_ASSIGN_OR_RETURN(std::string records, planbinary::makePlanRecords(module, weights, command));
+  // What ranks would refuse is not written.
+  if (Status status = verifyPlanRecords(records, weights.rankPartBytes * weights.worldSize, weights.frozenBytes); !status.ok())
+    return Status::programFailed("the plan cannot run: " + status.message());
 
   ContainerWriter writer;
   writer.addSection(SectionKind::Plan, "", std::move(records));

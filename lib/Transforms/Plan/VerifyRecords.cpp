@@ -3,6 +3,7 @@
 #include "CommandOrder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include "zero/Runtime/Kernels/SliceBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,11 +33,15 @@ public:
       : module(module), symbols(module), worldSize(getWorldSize(module)) {}
 
   LogicalResult run() {
+    auto config = module->getAttrOfType<DictionaryAttr>("zero.config");
+    if (auto ranks = config ? config.getAs<IntegerAttr>("world_size") : IntegerAttr(); ranks && ranks.getInt() != worldSize)
+      return module.emitError() << "the plan is for " << worldSize << " ranks, its configuration for world_size " << ranks.getInt();
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case([&](plan::BufferOp buffer) { return check(buffer); })
                                  .Case<plan::InputOp, plan::OutputOp, plan::StateOp, plan::StepScalarOp, plan::StepResultOp>(
                                      [&](auto record) { return checkSlice(record, record.getSlice()); })
+                                 .Case([&](plan::KernelOp kernel) { return check(kernel); })
                                  .Case([&](plan::SectionOp section) { return check(section); })
                                  .Default([](Operation *) { return success(); });
       if (failed(result))
@@ -83,6 +88,15 @@ private:
                                  << describe(buffer) << ", which has " << buffer.getSizeBytes();
     error.attachNote(buffer.getLoc()) << "the buffer is here";
     return error;
+  }
+
+  LogicalResult check(plan::KernelOp kernel) {
+    auto body = symbols.lookup<func::FuncOp>(kernel.getBodyFunction());
+    if (!body)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " has no function @" << kernel.getBodyFunction();
+    if (int64_t items = getKernelItems(body); static_cast<int64_t>(kernel.getItems()) != items)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " says that it has " << kernel.getItems() << " items and has " << items;
+    return success();
   }
 
   LogicalResult check(plan::SectionOp section) {
@@ -222,8 +236,6 @@ private:
     auto body = kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
     if (!kernel)
       return checkLibraryKernel(dispatch);
-    if (!body)
-      return kernel.emitError() << "kernel @" << kernel.getSymName() << " has no function @" << kernel.getBodyFunction();
     auto check = [&](StringRef verb, ArrayAttr slices, TypeRange types) -> LogicalResult {
       if (slices.size() != types.size())
         return dispatch.emitError() << verb << " " << slices.size() << " slices, but kernel @" << kernel.getSymName()

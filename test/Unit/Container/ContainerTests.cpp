@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <filesystem>
 #include <random>
+#include <sys/stat.h>
 
 namespace zero {
 namespace {
@@ -137,6 +138,8 @@ TEST_F(ContainerFile, SaysWhatItIsNot) {
   EXPECT_NE(Container::open(path).status().message().find("is not a compiled program"), std::string::npos);
   EXPECT_NE(Container::open(folder.file("none")).status().message().find("cannot open"), std::string::npos);
   EXPECT_NE(Container::open(folder.file("")).status().message().find("is not a file"), std::string::npos);
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_NE(Container::open(folder.file("pipe")).status().message().find("is not a file"), std::string::npos);
   write();
   std::string bytes = test::readFile(path);
   bytes[8] = 99;

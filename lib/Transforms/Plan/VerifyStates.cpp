@@ -1,0 +1,315 @@
+//===- VerifyStates.cpp - The part of plan-verify about which state is which ===//
+#include "VerifyStates.h"
+#include "dialects/NN/NNOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/OptimizerRoles.h"
+#include "zero/Analysis/PlanMemory.h"
+
+using namespace mlir;
+
+namespace zero {
+namespace {
+
+using nn::RoleKind;
+
+bool isBucketState(plan::StateOp state) { return state && state.getRole() != "frozen"; }
+
+std::string describe(plan::StateOp state) { return state.getRole().str() + " '" + state.getName().str() + "'"; }
+
+/// Slices of one buffer and the commands that write them.
+using WrittenSlices = SmallVector<std::pair<plan::SliceAttr, Operation *>>;
+
+class StatesVerifier {
+public:
+  explicit StatesVerifier(ModuleOp module) : module(module), symbols(module), worldSize(getWorldSize(module)) {}
+
+  LogicalResult run() {
+    if (failed(checkNames()))
+      return failure();
+    for (auto section : module.getOps<plan::SectionOp>()) {
+      if (failed(checkCollectives(section)))
+        return failure();
+      if (section.getSymName() == "update" && (failed(checkUpdates(section)) || failed(checkNorm(section))))
+        return failure();
+    }
+    return checkAdded();
+  }
+
+private:
+  InFlightDiagnostic fail(Operation *op, const Twine &what, Operation *other, const Twine &note) {
+    InFlightDiagnostic error = op->emitError() << what;
+    error.attachNote(other->getLoc()) << note;
+    return error;
+  }
+
+  plan::StateOp findState(plan::SliceAttr slice) const { return stateOf.lookup(slice.getBuffer()); }
+  static SmallVector<plan::SliceAttr> getReads(plan::DispatchOp dispatch) {
+    return llvm::to_vector(dispatch.getReads().getAsRange<plan::SliceAttr>());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Records
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult checkOnce(Operation *op, const Twine &name) {
+    auto [known, inserted] = named.try_emplace(name.str(), op);
+    if (inserted)
+      return success();
+    return fail(op, name + " is there a second time; zero-to-plan makes one", known->second, "the first is here");
+  }
+
+  LogicalResult checkNames() {
+    for (Operation &op : *module.getBody()) {
+      if (auto state = dyn_cast<plan::StateOp>(op)) {
+        std::optional<RoleKind> role = nn::symbolizeRoleKind(state.getRole());
+        if (!role || (*role != RoleKind::Parameter && *role != RoleKind::Frozen && *role != RoleKind::Gradient &&
+                      *role != RoleKind::ExpAvg && *role != RoleKind::ExpAvgSq && *role != RoleKind::Momentum))
+          return state.emitError() << "state '" << state.getName() << "' has role '" << state.getRole()
+                                   << "', which is none of parameter, frozen, gradient, exp_avg, exp_avg_sq, momentum";
+        if (failed(checkOnce(state, describe(state))))
+          return failure();
+        if (!isBucketState(state))
+          continue;
+        auto [known, inserted] = stateOf.try_emplace(state.getSlice().getBuffer(), state);
+        if (!inserted)
+          return fail(state, describe(state) + " is in buffer @" + state.getSlice().getBuffer().getValue() + " of another state; zero-to-plan gives each its own",
+                      known->second, "the other state is here");
+      }
+      if (auto input = dyn_cast<plan::InputOp>(op); input && failed(checkOnce(input, "input '" + input.getName() + "'")))
+        return failure();
+      if (auto scalar = dyn_cast<plan::StepScalarOp>(op)) {
+        if (failed(checkOnce(scalar, "step scalar '" + scalar.getKind() + "'")))
+          return failure();
+        if (!scalar.getValue().isFinite())
+          return scalar.emitError() << "step scalar '" << scalar.getKind() << "' is not finite";
+        scalarOf[scalar.getSlice().getBuffer()] = scalar;
+      }
+      if (auto result = dyn_cast<plan::StepResultOp>(op)) {
+        if (failed(checkOnce(result, "step result '" + result.getKind() + "'")))
+          return failure();
+        auto [known, inserted] = resultOf.try_emplace(result.getSlice(), result);
+        if (!inserted)
+          return fail(result, "step result '" + result.getKind() + "' is read from where '" + known->second.getKind() + "' is; zero-to-plan gives each its own place",
+                      known->second, "the other is here");
+      }
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Commands
+  //===--------------------------------------------------------------------===//
+
+  /// A collective that touches a state touches that of its label: a gather a parameter (or what was just reduced in place),
+  /// a reduction a gradient. What it leaves in another buffer goes to no other bucket's gradient.
+  LogicalResult checkCollectives(plan::SectionOp section) {
+    DenseMap<Attribute, plan::CollectiveOp> reducedIn;
+    for (Operation &op : section.getBody().front()) {
+      if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
+        for (auto write : dispatch.getWrites().getAsRange<plan::SliceAttr>())
+          for (plan::SliceAttr read : getReads(dispatch)) {
+            plan::StateOp state = findState(write);
+            plan::CollectiveOp from = reducedIn.lookup(read.getBuffer());
+            if (state && from && state.getRole() == "gradient" && state.getName() != from.getLabel())
+              return fail(dispatch, "gives " + describe(state) + " the sum of bucket '" + from.getLabel() + "'; zero-to-plan gives each bucket its own",
+                          from, "it is reduced here");
+          }
+        continue;
+      }
+      auto collective = dyn_cast<plan::CollectiveOp>(op);
+      if (!collective)
+        continue;
+      const bool gather = collective.getKind() == plan::CollectiveKind::all_gather;
+      const bool inPlace = collective.getSource().getBuffer() == collective.getTarget().getBuffer();
+      for (plan::SliceAttr slice : {collective.getSource(), collective.getTarget()}) {
+        plan::StateOp state = findState(slice);
+        if (!state)
+          continue;
+        const bool parameter = state.getRole() == "parameter", gradient = state.getRole() == "gradient";
+        if (state.getName() != collective.getLabel())
+          return fail(collective, "of bucket '" + collective.getLabel() + "' moves the " + describe(state) + "; zero-to-plan moves the bucket's own", state,
+                      "the state is here");
+        if (gather ? !parameter && !(gradient && inPlace) : !gradient)
+          return fail(collective, (gather ? "gathers the " : "reduces the ") + describe(state) + "; zero-insert-collectives gathers parameters and reduces gradients",
+                      state, "the state is here");
+      }
+      if (collective.getKind() == plan::CollectiveKind::reduce_scatter)
+        reducedIn[collective.getTarget().getBuffer()] = collective;
+    }
+    return success();
+  }
+
+  /// The kernel of each update gets one bucket's states, each where its optimizer expects it, and every bucket gets one.
+  LogicalResult checkUpdates(plan::SectionOp section) {
+    llvm::StringMap<Operation *> updated;
+    for (auto dispatch : section.getBody().front().getOps<plan::DispatchOp>()) {
+      auto kernel = symbols.lookup<plan::KernelOp>(dispatch.getKernel());
+      auto body = kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
+      if (!body || body.empty())
+        continue;
+      for (Operation &op : body.front()) {
+        std::optional<OptimizerRoles> roles = getOptimizerRoles(&op);
+        if (roles && failed(checkUpdate(dispatch, body, *roles, updated)))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+  LogicalResult checkUpdate(plan::DispatchOp dispatch, func::FuncOp body, const OptimizerRoles &roles, llvm::StringMap<Operation *> &updated) {
+    plan::StateOp parameter;
+    DenseMap<int, plan::SliceAttr> places; // of states, by role
+    for (auto [kind, value] : roles.operands) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument || argument.getOwner() != &body.front())
+        continue;
+      plan::SliceAttr slice = getReads(dispatch)[argument.getArgNumber()];
+      StringRef wanted = nn::stringifyRoleKind(kind);
+      if (kind == RoleKind::LearningRate || kind == RoleKind::BiasCorrection1 || kind == RoleKind::BiasCorrection2) {
+        plan::StepScalarOp scalar = scalarOf.lookup(slice.getBuffer());
+        if (scalar && scalar.getKind() != wanted)
+          return fail(dispatch, "takes step scalar '" + scalar.getKind() + "' as its " + wanted + "; zero-to-plan gives each its place", scalar, "it is here");
+        continue;
+      }
+      plan::StateOp state = findState(slice);
+      if (!state || state.getRole() != wanted) {
+        std::string other = state ? describe(state) : "@" + slice.getBuffer().getValue().str();
+        auto error = dispatch.emitError() << "takes " << other << " as the " << wanted << " of its update; zero-to-plan gives each state its place";
+        error.attachNote(state ? state.getLoc() : symbols.lookup(slice.getBuffer().getAttr())->getLoc()) << "it is here";
+        return error;
+      }
+      if (!parameter)
+        parameter = state;
+      if (state.getName() != parameter.getName())
+        return fail(dispatch, "updates " + describe(parameter) + " with the " + describe(state) + "; zero-to-plan gives each bucket its own", state, "it is here");
+      places[static_cast<int>(kind)] = slice;
+    }
+    if (!parameter)
+      return success();
+    if (auto scale = dyn_cast<BlockArgument>(roles.scale); scale && scale.getOwner() == &body.front())
+      if (plan::StepScalarOp scalar = scalarOf.lookup(getReads(dispatch)[scale.getArgNumber()].getBuffer()))
+        return fail(dispatch, "takes step scalar '" + scalar.getKind() + "' as the scale of its gradient; zero-to-plan gives each its place", scalar,
+                    "it is here");
+    auto writes = llvm::to_vector(dispatch.getWrites().getAsRange<plan::SliceAttr>());
+    for (auto [kind, value] : roles.results)
+      for (auto [index, result] : llvm::enumerate(body.front().getTerminator()->getOperands()))
+        if (result == value && places.contains(static_cast<int>(kind)) && writes[index] != places[static_cast<int>(kind)])
+          return fail(dispatch, "writes the new " + nn::stringifyRoleKind(kind) + " of '" + parameter.getName() + "' to @" + writes[index].getBuffer().getValue() +
+                                    ", not to where it was read; zero-to-plan updates in place",
+                      parameter, "the parameter is here");
+    auto [known, inserted] = updated.try_emplace(parameter.getName(), dispatch);
+    if (!inserted)
+      return fail(dispatch, "updates " + describe(parameter) + " a second time; zero-partition-state updates it once", known->second, "the first time is here");
+    return success();
+  }
+
+  LogicalResult checkNorm(plan::SectionOp section) {
+    DenseMap<Attribute, Operation *> counted;
+    Operation *norm = nullptr;
+    for (auto dispatch : section.getBody().front().getOps<plan::DispatchOp>()) {
+      if (dispatch.getKernel() != "sum_squares")
+        continue;
+      norm = dispatch;
+      for (plan::SliceAttr slice : getReads(dispatch)) {
+        auto [known, inserted] = counted.try_emplace(slice.getBuffer(), dispatch);
+        if (!inserted)
+          return fail(dispatch, "counts @" + slice.getBuffer().getValue() + " a second time; zero-partition-state counts each gradient once", known->second,
+                      "the first time is here");
+      }
+    }
+    for (auto state : module.getOps<plan::StateOp>())
+      if (norm && state.getRole() == "gradient" && !counted.contains(state.getSlice().getBuffer()))
+        return fail(norm, "leaves the " + describe(state) + " out; zero-partition-state counts all", state, "it is here");
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Micro-batches
+  //===--------------------------------------------------------------------===//
+
+  /// The slices of buffers that live from section to section which a section's commands write, but padding.
+  llvm::MapVector<Attribute, WrittenSlices> collectWrites(plan::SectionOp section) {
+    llvm::MapVector<Attribute, WrittenSlices> writes;
+    SmallVector<plan::SliceAttr> read, written;
+    for (Operation &op : section.getBody().front()) {
+      read.clear();
+      written.clear();
+      getSlices(&op, read, written);
+      for (plan::SliceAttr slice : written)
+        if (auto buffer = symbols.lookup<plan::BufferOp>(slice.getBuffer().getAttr()); buffer.getState() && !isa<plan::ZeroOp>(op) && slice.getSize() != 0)
+          writes[slice.getBuffer()].push_back({slice, &op});
+    }
+    return writes;
+  }
+
+  bool isReadBy(plan::SectionOp section, Attribute buffer) {
+    SmallVector<plan::SliceAttr> reads, writes;
+    for (Operation &op : section.getBody().front())
+      getSlices(&op, reads, writes);
+    return llvm::any_of(reads, [&](plan::SliceAttr slice) { return slice.getBuffer() == buffer; });
+  }
+
+  /// Where the slices of all ranks end.
+  int64_t getEnd(plan::SliceAttr slice) const { return slice.getOffset() + slice.getSize() + slice.getRankStride() * (worldSize - 1); }
+
+  /// What @micro_first leaves for @update @micro_next adds to: each byte once, by a command that reads it.
+  LogicalResult checkAdded() {
+    auto first = symbols.lookup<plan::SectionOp>("micro_first"), next = symbols.lookup<plan::SectionOp>("micro_next"),
+         update = symbols.lookup<plan::SectionOp>("update");
+    if (!first || !next || !update)
+      return success();
+    auto left = collectWrites(first), added = collectWrites(next);
+    for (auto &[buffer, written] : left) {
+      if (!isReadBy(update, buffer))
+        continue;
+      std::string name = "@" + cast<FlatSymbolRefAttr>(buffer).getValue().str();
+      WrittenSlices &slices = added[buffer];
+      llvm::stable_sort(slices, [](auto &a, auto &b) { return a.first.getOffset() < b.first.getOffset(); });
+      int64_t end = 0;
+      Operation *before = nullptr;
+      for (auto [slice, op] : slices) {
+        SmallVector<plan::SliceAttr> reads, writes;
+        getSlices(op, reads, writes);
+        const int64_t first = slice.getOffset();
+        auto covers = [&](plan::SliceAttr read) {
+          return read.getBuffer() == slice.getBuffer() && static_cast<int64_t>(read.getOffset()) <= first && getEnd(read) >= getEnd(slice);
+        };
+        if (isa<plan::CollectiveOp>(op) || llvm::none_of(reads, covers))
+          return fail(op, "of section @micro_next writes to " + name + " without what is there; zero-to-plan adds micro-batches up",
+                      written.front().second, "the first micro-batch's is written here");
+        if (before && first < end)
+          return fail(op, "adds to bytes " + Twine(first) + ".." + Twine(std::min(end, getEnd(slice))) + " of " + name +
+                              " a second time; zero-to-plan adds each micro-batch once",
+                      before, "the first time is here");
+        end = getEnd(slice);
+        before = op;
+      }
+      for (auto [slice, op] : written) {
+        // Sorted: what lies in several slices one behind the other is found, too.
+        int64_t at = slice.getOffset();
+        for (auto [other, adder] : slices)
+          if (static_cast<int64_t>(other.getOffset()) <= at)
+            at = std::max(at, getEnd(other));
+        if (at < getEnd(slice))
+          return fail(next, "adds nothing to bytes " + Twine(at) + ".." + Twine(getEnd(slice)) + " of " + name +
+                                ", which a step sums over its micro-batches; zero-insert-collectives adds them up",
+                      op, "the first micro-batch's is written here");
+      }
+    }
+    return success();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  int64_t worldSize;
+  llvm::StringMap<Operation *> named;
+  DenseMap<Attribute, plan::StateOp> stateOf;       // by buffer, of buckets
+  DenseMap<Attribute, plan::StepScalarOp> scalarOf; // by buffer
+  DenseMap<Attribute, plan::StepResultOp> resultOf; // by slice
+};
+
+} // namespace
+
+LogicalResult verifyPlanStates(ModuleOp module) { return StatesVerifier(module).run(); }
+
+} // namespace zero
