@@ -208,7 +208,7 @@ Place PlanBuilder::getConstant(nn::ConstantOp constant) {
 Place PlanBuilder::getStaging(int64_t bytes, Location loc) {
   if (!staging)
     staging =
-        addStorage({"staging", 0, ContentClass::staging, 0, /*state=*/false, "staging of reductions", loc});
+        addStorage({"staging", 0, ContentClass::staging, 0, /*state=*/false, "reductions", loc});
   storages[*staging].bytes = std::max(storages[*staging].bytes, bytes);
   Place place;
   place.storage = *staging;

@@ -63,7 +63,7 @@ public:
     if (trains && shards)
       for (int64_t factor : kFactors)
         attempt(base.withRanks(factor));
-    if (base.prefetchElements > 0) {
+    if (base.prefetchElements > 0 && kShardedKindsOfStage[base.stage].parameter) {
       Change change = base;
       change.prefetchElements = 0;
       attempt(change);

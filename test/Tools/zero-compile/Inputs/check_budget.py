@@ -37,7 +37,7 @@ def with_setting(config, text):
 
 
 tried = fitting = 0
-for stage, prefetch in ((0, 0), (1, 0), (3, 50000000)):
+for stage, prefetch in ((0, 0), (1, 50000000), (3, 50000000)):
     config = {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 1, "optimizer": {"type": "SGD", "params": {"lr": 0.1, "momentum": 0.9}},
               "zero_optimization": {"stage": stage, "stage3_prefetch_bucket_size": prefetch, "reduce_bucket_size": 50000}}
     whole = total(compile_model(2, config, "--plan-only"))
@@ -54,11 +54,14 @@ for stage, prefetch in ((0, 0), (1, 0), (3, 50000000)):
         assert f"takes {whole} device bytes per rank, {whole - budget} more than --memory-budget-bytes={budget}" in run.stderr, run.stderr
         listed = re.search(r"largest at the peak.*\n((?: +\d+  .*\n)+?)tried", run.stderr).group(1)
         assert sum(map(int, re.findall(r"^ +(\d+)", listed, re.M))) == whole, run.stderr
+        assert not re.search(r"(\w+) of \1", listed), run.stderr
         lines = re.findall(r"^ +(\d+)  (fits|too large): (.*)$", run.stderr, re.M)
         assert lines and ("none of these fits" in run.stderr) == all(kind == "too large" for _, kind, _ in lines), run.stderr
         assert len(lines) <= 16 and len({text for *_, text in lines}) == len(lines), run.stderr
         for said, kind, text in lines:
             assert (int(said) <= budget) == (kind == "fits"), run.stderr
+            # Below stage 3 nothing is gathered ahead of its use.
+            assert stage == 3 or text != "zero_optimization.stage3_prefetch_bucket_size 0", run.stderr
             if budget == 1000:
                 tried += 1
                 found = total(compile_model(*with_setting(config, text), "--plan-only"))
