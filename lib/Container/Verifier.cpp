@@ -30,6 +30,7 @@ public:
   PlanVerifier(const schema::Plan &plan, const ContainerSizes &sizes) : plan(plan), sizes(sizes) {}
 
   Status run() {
+    ZERO_RETURN_IF_ERROR(checkAlignment());
     ZERO_RETURN_IF_ERROR(checkNumbers());
     ZERO_RETURN_IF_ERROR(checkMemory());
     ZERO_RETURN_IF_ERROR(checkKernels());
@@ -44,6 +45,41 @@ public:
 private:
   Status wrong(const std::string &what) const { return Status::badInput(what); }
   uint64_t world() const { return plan.world_size(); }
+
+  template <typename T> Status checkAligned(const flatbuffers::Vector<T> *vector, const char *what, std::string_view of) const {
+    const auto bytes = reinterpret_cast<uintptr_t>(vector ? vector->Data() : nullptr);
+    if (bytes % alignof(uint64_t) == 0)
+      return {};
+    return wrong("its records are malformed: the " + std::string(what) + " of " + quoted(of) + " are not aligned");
+  }
+
+  /// FlatBuffers' own verifier checks where numbers and structures lie, but not the elements of a vector.
+  Status checkAlignment() const {
+    for (const schema::Kernel *kernel : records(plan.kernels()))
+      ZERO_RETURN_IF_ERROR(checkAligned(kernel->slice_bytes(), "slices", text(kernel->name())));
+    for (const schema::Bucket *bucket : records(plan.buckets()))
+      for (const schema::Slot *slot : records(bucket->slots()))
+        ZERO_RETURN_IF_ERROR(checkAligned(slot->shape(), "dimensions", text(slot->name())));
+    for (const schema::Input *input : records(plan.inputs()))
+      ZERO_RETURN_IF_ERROR(checkAligned(input->shape(), "dimensions", text(input->name())));
+    for (const schema::Output *output : records(plan.outputs()))
+      ZERO_RETURN_IF_ERROR(checkAligned(output->shape(), "dimensions", text(output->name())));
+    ZERO_RETURN_IF_ERROR(checkAligned(plan.peak_bytes_by_class(), "classes", text(plan.model())));
+    for (const schema::Section *section : records(plan.sections()))
+      for (const schema::Command *command : records(section->commands())) {
+        const std::string_view at = text(command->location());
+        if (const schema::Zero *zero = command->action_as_Zero())
+          ZERO_RETURN_IF_ERROR(checkAligned(zero->targets(), "slices", at));
+        const schema::Dispatch *dispatch = command->action_as_Dispatch();
+        if (!dispatch)
+          continue;
+        ZERO_RETURN_IF_ERROR(checkAligned(dispatch->reads(), "slices", at));
+        ZERO_RETURN_IF_ERROR(checkAligned(dispatch->writes(), "slices", at));
+        ZERO_RETURN_IF_ERROR(checkAligned(dispatch->integers(), "integers", at));
+        ZERO_RETURN_IF_ERROR(checkAligned(dispatch->reals(), "reals", at));
+      }
+    return {};
+  }
 
   Status checkNumbers() const {
     if (plan.world_size() == 0 || plan.world_size() > (1u << 20))

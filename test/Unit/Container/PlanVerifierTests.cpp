@@ -1,6 +1,7 @@
 //===- PlanVerifierTests.cpp - Plans that must not be trusted -------------===//
 #include "lib/Container/Verifier.h"
 #include "test/Unit/Support/TinyPlan.h"
+#include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
@@ -151,6 +152,57 @@ TEST(PlanVerifier, NamesEachFault) {
     ASSERT_FALSE(status.ok()) << fault.message;
     EXPECT_EQ(status.code(), ErrorCode::BadInput);
     EXPECT_NE(status.message().find(fault.message), std::string::npos) << status.message();
+  }
+}
+
+TEST(PlanVerifier, RefusesElementsThatAreNotAligned) {
+  using flatbuffers::Table;
+  PlanT plan = test::makeTinyPlan(2).plan;
+  addOutput(plan).shape = {1};
+  schema::DispatchT &fill = *command(plan, 0, 4).action.AsDispatch();
+  fill.reads = {Slice(0, 0, 4, 0)};
+  fill.reals = {1.0};
+  command(plan, 0, 4).location = "node_fill";
+  command(plan, 0, 0).location = "node_zero";
+  schema::ZeroT zero;
+  zero.targets = {Slice(0, 0, 4, 0)};
+  command(plan, 0, 0).action.Set(std::move(zero));
+  plan.peak_bytes_by_class = {0, 0};
+  const std::string good = test::serialize(plan);
+  const schema::Plan &records = *schema::GetPlan(good.data());
+  auto at = [](const auto *record) { return reinterpret_cast<const Table *>(record); };
+  const auto *commands = records.sections()->Get(0)->commands();
+  const struct {
+    const char *message;
+    const Table *table;
+    flatbuffers::voffset_t field;
+  } faults[] = {
+      {"the slices of 'descend' are", at(records.kernels()->Get(5)), schema::Kernel::VT_SLICE_BYTES},
+      {"the dimensions of 'w.second' are", at(records.buckets()->Get(0)->slots()->Get(1)), schema::Slot::VT_SHAPE},
+      {"the dimensions of 'x' are", at(records.inputs()->Get(0)), schema::Input::VT_SHAPE},
+      {"the dimensions of 'y' are", at(records.outputs()->Get(0)), schema::Output::VT_SHAPE},
+      {"the classes of 'tiny.onnx' are", at(&records), schema::Plan::VT_PEAK_BYTES_BY_CLASS},
+      {"the slices of 'node_zero' are", at(commands->Get(0)->action_as_Zero()), schema::Zero::VT_TARGETS},
+      {"the slices of 'node_fill' are", at(commands->Get(4)->action_as_Dispatch()), schema::Dispatch::VT_READS},
+      {"the slices of 'node_fill' are", at(commands->Get(4)->action_as_Dispatch()), schema::Dispatch::VT_WRITES},
+      {"the integers of 'node_fill' are", at(commands->Get(4)->action_as_Dispatch()), schema::Dispatch::VT_INTEGERS},
+      {"the reals of 'node_fill' are", at(commands->Get(4)->action_as_Dispatch()), schema::Dispatch::VT_REALS},
+  };
+  for (const auto &fault : faults) {
+    // The vector begins four bytes later, where it is empty.
+    const uint8_t *field = fault.table->GetAddressOf(fault.field);
+    ASSERT_NE(field, nullptr) << fault.message;
+    const size_t place = reinterpret_cast<const char *>(field) - good.data();
+    std::string bad = good;
+    flatbuffers::uoffset_t offset;
+    std::memcpy(&offset, bad.data() + place, sizeof offset);
+    offset += 4;
+    std::memcpy(bad.data() + place, &offset, sizeof offset);
+    const uint32_t empty = 0;
+    std::memcpy(bad.data() + place + offset, &empty, sizeof empty);
+    Status status = verifyPlan(bad, {512, 0});
+    EXPECT_EQ(status.exitCode(), 3) << fault.message;
+    EXPECT_NE(status.message().find(fault.message), std::string::npos) << fault.message << ": " << status.message();
   }
 }
 
