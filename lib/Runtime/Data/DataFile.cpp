@@ -1,18 +1,22 @@
 //===- DataFile.cpp - A file of samples that may change under the job -----===//
 #include "lib/Runtime/Data/DataFile.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace zero {
 
 Expected<std::unique_ptr<DataFile>> DataFile::open(const std::string &path) {
   auto file = std::make_unique<DataFile>();
   file->path = path;
-  ZERO_ASSIGN_OR_RETURN(file->mapped, MappedFile::open(path)); // says what is wrong with the path
   file->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file->fd < 0 || ::fstat(file->fd, &file->opened) != 0)
+  if (file->fd < 0)
     return Status::badInput("cannot open '" + path + "': " + std::strerror(errno));
-  if (file->size() != file->bytes().size())
-    return Status::badInput("'" + path + "' changes while it is opened: it had " + std::to_string(file->bytes().size()) +
-                            " bytes, now it has " + std::to_string(file->size()));
+  if (::fstat(file->fd, &file->opened) != 0)
+    return Status::badInput("cannot read '" + path + "': " + std::strerror(errno));
+  if (!S_ISREG(file->opened.st_mode))
+    return Status::badInput("'" + path + "' is not a file");
   return file;
 }
 

@@ -12,7 +12,7 @@ class HeaderParser {
 public:
   explicit HeaderParser(std::string_view text) : text(text) {}
 
-  Status parse(NpyArray &array) {
+  Status parse(NpyHeader &array) {
     bool sawType = false, sawOrder = false, sawShape = false;
     if (!accept('{'))
       return wrong();
@@ -92,36 +92,52 @@ private:
 
 } // namespace
 
-Expected<NpyArray> parseNpy(std::string_view bytes) {
+uint64_t sizeOfNpyHeader(std::string_view beginning) {
+  if (beginning.size() < 12)
+    return beginning.size();
+  uint64_t start = beginning[6] == 1 ? 10 : 12;
+  uint32_t headerSize = 0;
+  std::memcpy(&headerSize, beginning.data() + 8, start - 8);
+  return start + headerSize;
+}
+
+Expected<NpyHeader> parseNpyHeader(std::string_view beginning, uint64_t size) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic)
+  if (beginning.size() < 10 || beginning.substr(0, 6) != kMagic)
     return Status::badInput("it is no NumPy array");
-  unsigned version = static_cast<unsigned char>(bytes[6]);
+  unsigned version = static_cast<unsigned char>(beginning[6]);
   if (version < 1 || version > 3)
     return Status::badInput("its format version is " + std::to_string(version) + "; 1 to 3 can be read");
   size_t start = version == 1 ? 10 : 12;
   uint32_t headerSize = 0;
-  if (bytes.size() < start)
+  if (beginning.size() < start)
     return Status::badInput("its header is cut off");
-  std::memcpy(&headerSize, bytes.data() + 8, start - 8);
-  if (headerSize > bytes.size() - start)
+  std::memcpy(&headerSize, beginning.data() + 8, start - 8);
+  if (headerSize > beginning.size() - start)
     return Status::badInput("its header is cut off");
-  NpyArray array;
-  ZERO_RETURN_IF_ERROR(HeaderParser(bytes.substr(start, headerSize)).parse(array));
+  NpyHeader array;
+  ZERO_RETURN_IF_ERROR(HeaderParser(beginning.substr(start, headerSize)).parse(array));
 
-  uint64_t elementSize = 0, expected = 0;
+  uint64_t elementSize = 0;
   std::string_view digits = std::string_view(array.type).substr(std::min<size_t>(2, array.type.size()));
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), elementSize);
   if (error != std::errc() || end != digits.data() + digits.size() || elementSize == 0)
     return Status::badInput("its type '" + array.type + "' cannot be read");
-  expected = elementSize;
+  array.dataOffset = start + headerSize;
+  array.dataBytes = elementSize;
   bool fits = true;
   for (uint64_t dimension : array.shape)
-    fits = fits && !__builtin_mul_overflow(expected, dimension, &expected);
-  array.data = bytes.substr(start + headerSize);
-  if (!fits || array.data.size() != expected)
-    return Status::badInput("its type and shape need " + (fits ? std::to_string(expected) : "more than 2^64") +
-                            " bytes, it has " + std::to_string(array.data.size()));
+    fits = fits && !__builtin_mul_overflow(array.dataBytes, dimension, &array.dataBytes);
+  if (!fits || size - array.dataOffset != array.dataBytes)
+    return Status::badInput("its type and shape need " + (fits ? std::to_string(array.dataBytes) : "more than 2^64") +
+                            " bytes, it has " + std::to_string(size - array.dataOffset));
+  return array;
+}
+
+Expected<NpyArray> parseNpy(std::string_view bytes) {
+  NpyArray array;
+  ZERO_ASSIGN_OR_RETURN(static_cast<NpyHeader &>(array), parseNpyHeader(bytes, bytes.size()));
+  array.data = bytes.substr(array.dataOffset);
   return array;
 }
 

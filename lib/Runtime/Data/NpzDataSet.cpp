@@ -58,7 +58,7 @@ private:
   };
 
   Status load(const schema::Plan &plan, bool trains) {
-    ZERO_ASSIGN_OR_RETURN(std::vector<ZipMember> members, listZip(file->bytes()));
+    ZERO_ASSIGN_OR_RETURN(std::vector<ZipMember> members, listZip(*file));
     auto inputs = records(plan.inputs());
     arrays.resize(inputs.size());
     std::vector<bool> used(members.size());
@@ -90,13 +90,17 @@ private:
     for (size_t i = 0; i < members.size(); ++i)
       if (!used[i])
         notes.push_back("array '" + arrayName(members[i]) + "' of the data is not used");
-    file->unmap();
     return {};
   }
 
   Status loadArray(const ZipMember &member, const schema::Input &input, Array &array, std::optional<uint64_t> &samples) {
-    ZERO_ASSIGN_OR_RETURN(std::string_view bytes, readZipMember(file->bytes(), member, array.storage));
-    ZERO_ASSIGN_OR_RETURN(NpyArray npy, parseNpy(bytes));
+    array.inFile = member.method == 0;
+    if (array.inFile) {
+      ZERO_RETURN_IF_ERROR(checkStoredZipMember(*file, member));
+    } else {
+      ZERO_ASSIGN_OR_RETURN(array.storage, readZipMember(*file, member));
+    }
+    ZERO_ASSIGN_OR_RETURN(NpyHeader npy, readHeader(member, array));
     if (!isNumpyCodeOf(npy.type, input.element()))
       return Status::badInput("is of type " + nameOfNumpyCode(npy.type) + ", the model takes " +
                               numpyType(input.element()).name);
@@ -109,18 +113,33 @@ private:
     if (!fits)
       return Status::badInput((array.unbatched ? "has the shape " : "has samples of shape ") + shapeText(npy.shape, first) +
                               ", the model takes " + shapeText(shape, first));
-    array.inFile = array.storage.empty();
-    array.offset = array.inFile ? file->offsetOf(npy.data) : static_cast<uint64_t>(npy.data.data() - array.storage.data());
-    array.size = npy.data.size();
+    array.offset = (array.inFile ? member.dataOffset : 0) + npy.dataOffset;
+    array.size = npy.dataBytes;
     if (!array.unbatched) {
       if (!samples)
         samples = npy.shape[0];
       if (*samples != npy.shape[0])
         return Status::badInput("has " + std::to_string(npy.shape[0]) + " samples, the others have " +
                                 std::to_string(*samples));
-      array.sampleBytes = npy.shape[0] ? npy.data.size() / npy.shape[0] : 0;
+      array.sampleBytes = npy.shape[0] ? npy.dataBytes / npy.shape[0] : 0;
     }
-    return checkValues(input, npy.data.data(), npy.shape);
+    if (!array.inFile)
+      return checkValues(input, std::string_view(array.storage).substr(array.offset), npy.shape);
+    if (input.limit() == 0)
+      return {};
+    const uint64_t elementBytes = zero::elementBytes(input.element());
+    return file->forEachPiece(array.offset, array.size, [&](std::string_view bytes, uint64_t place) {
+      return checkValues(input, bytes, npy.shape, place / elementBytes);
+    });
+  }
+
+  Expected<NpyHeader> readHeader(const ZipMember &member, const Array &array) const {
+    if (!array.inFile)
+      return parseNpyHeader(array.storage, array.storage.size());
+    constexpr uint64_t kAtLeast = 12;
+    ZERO_ASSIGN_OR_RETURN(std::string beginning, file->piece(member.dataOffset, std::min(member.size, kAtLeast)));
+    ZERO_ASSIGN_OR_RETURN(beginning, file->piece(member.dataOffset, std::min(member.size, sizeOfNpyHeader(beginning))));
+    return parseNpyHeader(beginning, member.size);
   }
 
   static std::string arrayName(const ZipMember &member) {

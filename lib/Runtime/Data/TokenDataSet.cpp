@@ -19,7 +19,6 @@ public:
     ZERO_ASSIGN_OR_RETURN(data->file, DataFile::open(options.path));
     if (Status status = data->check(options, plan); !status.ok())
       return status.annotate("'" + options.path + "'");
-    data->file->unmap();
     return std::unique_ptr<DataSet>(std::move(data));
   }
 
@@ -104,12 +103,13 @@ private:
   Status checkTokens(const schema::Input &input, const std::string &name) const {
     if (input.limit() == 0 || input.limit() >= (tokenBytes == 1 ? 256 : 65536))
       return {};
-    const char *all = file->bytes().data();
-    for (uint64_t i = 0; i < tokens; ++i)
-      if (tokenAt(all, i) >= input.limit())
-        return Status::badInput("holds token " + std::to_string(tokenAt(all, i)) + " at " + std::to_string(i) + ", outside [0, " +
-                                std::to_string(input.limit()) + ") of " + name);
-    return {};
+    return file->forEachPiece(0, file->size(), [&](std::string_view bytes, uint64_t place) -> Status {
+      for (uint64_t i = 0; i < bytes.size() / tokenBytes; ++i)
+        if (uint16_t token = tokenAt(bytes.data(), i); token >= input.limit())
+          return Status::badInput("holds token " + std::to_string(token) + " at " + std::to_string(place / tokenBytes + i) +
+                                  ", outside [0, " + std::to_string(input.limit()) + ") of " + name);
+      return {};
+    });
   }
 
   std::unique_ptr<DataFile> file;

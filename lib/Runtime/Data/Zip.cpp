@@ -46,13 +46,15 @@ struct Directory {
   uint64_t offset, size, entries;
 };
 
-Expected<Directory> findDirectory(std::string_view archive) {
-  constexpr size_t kEndBytes = 22, kLongestComment = 65535, kLocatorBytes = 20;
+Expected<Directory> findDirectory(const ByteSource &archive) {
+  constexpr uint64_t kEndBytes = 22, kLongestComment = 65535, kLocatorBytes = 20, kEnd64Bytes = 56;
   if (archive.size() < kEndBytes)
     return Status::badInput("it is no zip archive: it has " + std::to_string(archive.size()) + " bytes");
-  size_t last = archive.size() - kEndBytes, first = last - std::min(last, kLongestComment);
-  for (size_t at = last + 1; at-- > first;) {
-    Reader end(archive, at);
+  constexpr uint64_t kTailBytes = kLocatorBytes + kEndBytes + kLongestComment;
+  ZERO_ASSIGN_OR_RETURN(std::string tail, archive.piece(archive.size() - std::min(archive.size(), kTailBytes), kTailBytes));
+  uint64_t last = tail.size() - kEndBytes, first = last - std::min(last, kLongestComment);
+  for (uint64_t at = last + 1; at-- > first;) {
+    Reader end(tail, at);
     if (end.take<uint32_t>() != kEndSignature)
       continue;
     end.skip(6);
@@ -64,11 +66,12 @@ Expected<Directory> findDirectory(std::string_view archive) {
       return directory;
     if (at < kLocatorBytes)
       return damaged("its zip64 locator is missing");
-    Reader locator(archive, at - kLocatorBytes);
+    Reader locator(tail, at - kLocatorBytes);
     if (locator.take<uint32_t>() != kLocator64Signature)
       return damaged("its zip64 locator is missing");
     locator.skip(4);
-    Reader end64(archive, locator.take<uint64_t>());
+    ZERO_ASSIGN_OR_RETURN(std::string record64, archive.piece(locator.take<uint64_t>(), kEnd64Bytes));
+    Reader end64(record64, 0);
     if (end64.take<uint32_t>() != kEnd64Signature)
       return damaged("its zip64 record is missing");
     end64.skip(28);
@@ -106,12 +109,13 @@ Status readExtra64(std::string_view extra, ZipMember &member, uint64_t &localOff
 
 } // namespace
 
-Expected<std::vector<ZipMember>> listZip(std::string_view archive) {
+Expected<std::vector<ZipMember>> listZip(const ByteSource &archive) {
   ZERO_ASSIGN_OR_RETURN(Directory directory, findDirectory(archive));
   if (directory.offset > archive.size() || directory.size > archive.size() - directory.offset)
     return damaged("its directory lies outside the file");
   std::vector<ZipMember> members;
-  Reader entry(archive.substr(0, directory.offset + directory.size), directory.offset);
+  ZERO_ASSIGN_OR_RETURN(std::string entries, archive.piece(directory.offset, directory.size));
+  Reader entry(entries, 0);
   for (uint64_t i = 0; i < directory.entries; ++i) {
     ZipMember member;
     if (entry.take<uint32_t>() != kCentralSignature)
@@ -139,14 +143,16 @@ Expected<std::vector<ZipMember>> listZip(std::string_view archive) {
       return Status::badInput("member '" + member.name + "' uses compression method " + std::to_string(member.method) +
                               "; stored and deflated ones can be read");
 
-    Reader local(archive, localOffset);
+    constexpr uint64_t kLocalBytes = 30;
+    ZERO_ASSIGN_OR_RETURN(std::string header, archive.piece(localOffset, kLocalBytes));
+    Reader local(header, 0);
     if (local.take<uint32_t>() != kLocalSignature)
       return damaged("the header of '" + member.name + "' is missing");
     local.skip(22);
     uint16_t localName = local.take<uint16_t>(), localExtra = local.take<uint16_t>();
     if (!local.ok())
       return damaged("the header of '" + member.name + "' is cut off");
-    member.dataOffset = localOffset + 30 + localName + localExtra;
+    member.dataOffset = localOffset + kLocalBytes + localName + localExtra;
     if (member.dataOffset > archive.size() || member.compressedSize > archive.size() - member.dataOffset)
       return damaged("'" + member.name + "' is cut off");
     if (member.method == 0 && member.compressedSize != member.size)
@@ -187,15 +193,30 @@ static Expected<std::string> inflateAll(std::string_view packed, const ZipMember
   return bytes;
 }
 
-Expected<std::string_view> readZipMember(std::string_view archive, const ZipMember &member, std::string &storage) {
-  std::string_view bytes = archive.substr(member.dataOffset, member.compressedSize);
+static Status checkChecksum(uint32_t checksum, const ZipMember &member) {
+  return checksum == member.checksum ? Status() : damaged("the checksum of '" + member.name + "' does not fit");
+}
+
+static uint32_t extendChecksum(uint32_t checksum, std::string_view bytes) {
+  return static_cast<uint32_t>(crc32_z(checksum, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+}
+
+Expected<std::string> readZipMember(const ByteSource &archive, const ZipMember &member) {
+  ZERO_ASSIGN_OR_RETURN(std::string bytes, archive.piece(member.dataOffset, member.compressedSize));
   if (member.method != 0) {
-    ZERO_ASSIGN_OR_RETURN(storage, inflateAll(bytes, member));
-    bytes = storage;
+    ZERO_ASSIGN_OR_RETURN(bytes, inflateAll(bytes, member));
   }
-  if (crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()) != member.checksum)
-    return damaged("the checksum of '" + member.name + "' does not fit");
+  ZERO_RETURN_IF_ERROR(checkChecksum(extendChecksum(0, bytes), member));
   return bytes;
+}
+
+Status checkStoredZipMember(const ByteSource &archive, const ZipMember &member) {
+  uint32_t checksum = 0;
+  ZERO_RETURN_IF_ERROR(archive.forEachPiece(member.dataOffset, member.size, [&](std::string_view bytes, uint64_t) {
+    checksum = extendChecksum(checksum, bytes);
+    return Status();
+  }));
+  return checkChecksum(checksum, member);
 }
 
 } // namespace zero

@@ -2,10 +2,9 @@
 #ifndef ZERO_LIB_RUNTIME_DATA_ZIP_H
 #define ZERO_LIB_RUNTIME_DATA_ZIP_H
 
-#include "zero/Runtime/Base/Status.h"
+#include "lib/Runtime/Data/ByteSource.h"
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace zero {
@@ -20,10 +19,13 @@ struct ZipMember {
 };
 
 /// Reads the central directory of `archive`; every range is inside it afterwards.
-Expected<std::vector<ZipMember>> listZip(std::string_view archive);
+Expected<std::vector<ZipMember>> listZip(const ByteSource &archive);
 
-/// The bytes of a member, checked against its checksum: a part of `archive` where it is stored, else inflated into `storage`.
-Expected<std::string_view> readZipMember(std::string_view archive, const ZipMember &member, std::string &storage);
+/// The bytes of a member, inflated where it is deflated and checked against its checksum.
+Expected<std::string> readZipMember(const ByteSource &archive, const ZipMember &member);
+
+/// Checks a stored member against its checksum, without keeping its bytes.
+Status checkStoredZipMember(const ByteSource &archive, const ZipMember &member);
 
 } // namespace zero
 

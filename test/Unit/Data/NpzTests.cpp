@@ -5,6 +5,7 @@
 #include "zero/Runtime/Data/DataSet.h"
 #include <gtest/gtest.h>
 #include <random>
+#include <thread>
 
 namespace zero {
 namespace {
@@ -70,6 +71,42 @@ TEST_F(Npz, AFileThatChangesIsAnErrorOfTheStepThatReadsIt) {
   std::filesystem::resize_file(folder.file("d.npz"), 10);
   float rows[6];
   EXPECT_TRUE((*data)->read(0, 0, 1, 2, rows).ok());
+}
+
+TEST_F(Npz, ChecksEveryPieceOfALargeArray) {
+  // The labels are read in pieces of 2^20 bytes: 2^17 numbers.
+  const size_t samples = 300000;
+  std::vector<int64_t> labels(samples, 3);
+  labels[2 * 131072 + 5] = 10;
+  const std::string rows(samples * 3 * sizeof(float), '\0'), shape = std::to_string(samples);
+  for (bool deflate : {false, true}) {
+    auto archive = [&] {
+      return test::zip({{"x.npy", npy("<f4", shape + ", 3", rows)}, {"y.npy", npy("<i8", shape + ",", integers(labels))}}, deflate);
+    };
+    labels[2 * 131072 + 5] = 10;
+    std::string message = errorOf(archive());
+    EXPECT_NE(message.find("array 'y': holds 10 at [262149], outside [0, 10)"), std::string::npos) << message;
+    labels[2 * 131072 + 5] = 9;
+    auto data = open(archive());
+    ASSERT_TRUE(data.ok()) << data.status().message();
+    int64_t read[2];
+    ASSERT_TRUE((*data)->read(1, 0, 2 * 131072 + 4, 2, read).ok());
+    EXPECT_EQ(read[1], 9);
+  }
+}
+
+TEST_F(Npz, AFileThatBecomesShorterWhileItIsOpenedIsAnError) {
+  const std::string archive = test::zip({{"x.npy", npy("<f4", "100000, 3", std::string(1200000, '\0'))},
+                                         {"y.npy", npy("<i8", "100000,", std::string(800000, '\0'))}});
+  DataOptions options;
+  options.path = folder.file("d.npz");
+  for (int i = 0; i < 50; ++i) {
+    test::writeFile(options.path, archive);
+    std::thread cuts([&] { std::filesystem::resize_file(options.path, 10); });
+    auto data = openDataSet(options, plan.get()); // before, while or after it is cut: never the end of the process
+    cuts.join();
+    EXPECT_TRUE(data.ok() || data.status().exitCode() == 3);
+  }
 }
 
 TEST_F(Npz, ReadsStoredAndDeflatedArrays) {

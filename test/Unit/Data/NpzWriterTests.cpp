@@ -2,6 +2,7 @@
 #include "zero/Runtime/Data/NpzWriter.h"
 #include "lib/Runtime/Data/Npy.h"
 #include "lib/Runtime/Data/Zip.h"
+#include "test/Unit/Data/MemorySource.h"
 #include "test/Unit/Support/TinyPlan.h"
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ TEST(NpzWriter, WritesWhatIsReadBack) {
     EXPECT_TRUE((*writer)->commit().ok());
   }
   const std::string archive = test::readFile(path);
-  auto members = listZip(archive);
+  auto members = listZip(test::MemorySource(archive));
   ASSERT_TRUE(members.ok()) << members.status().message();
   ASSERT_EQ(members->size(), 4u);
   const struct {
@@ -38,9 +39,8 @@ TEST(NpzWriter, WritesWhatIsReadBack) {
                   {"none.npy", "<f2", "", {0, 4}},
                   {"brain.npy", "<V2", "abcdefghij", {5}}};
   for (size_t i = 0; i < 4; ++i) {
-    std::string storage;
     EXPECT_EQ((*members)[i].name, expected[i].name);
-    auto bytes = readZipMember(archive, (*members)[i], storage);
+    auto bytes = readZipMember(test::MemorySource(archive), (*members)[i]);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     auto array = parseNpy(*bytes);
     ASSERT_TRUE(array.ok()) << array.status().message();

@@ -110,6 +110,17 @@ TEST_F(Tokens, NamesInputsThatTokensCannotFill) {
   EXPECT_NE(messageOf(flat).find("gives samples of one dimension, the labels 'y' has 0"), std::string::npos) << messageOf(flat);
 }
 
+TEST_F(Tokens, ChecksEveryPieceOfALargeFile) {
+  test::DataPlan narrow;
+  narrow.add("ids", ElementType::i64, {2, 4}, 100).add("next", ElementType::i32, {2, 4}, 100);
+  DataOptions options{folder.file("text"), DataFormat::U16, 4, 0};
+  std::string bytes(3 << 20, '\0');
+  bytes[(2 << 20) + 6] = 100;
+  test::writeFile(options.path, bytes);
+  std::string message = openDataSet(options, narrow.get()).status().message();
+  EXPECT_NE(message.find("holds token 100 at 1048579, outside [0, 100)"), std::string::npos) << message;
+}
+
 TEST_F(Tokens, AFileThatBecomesShorterIsAnErrorOfTheStepThatReadsIt) {
   auto data = open(std::string(103, 'a'), DataFormat::Bytes);
   ASSERT_TRUE(data.ok()) << data.status().message();

@@ -1,6 +1,7 @@
 //===- ZipTests.cpp - Damaged archives and arrays -------------------------===//
 #include "lib/Runtime/Data/Npy.h"
 #include "lib/Runtime/Data/Zip.h"
+#include "test/Unit/Data/MemorySource.h"
 #include "test/Unit/Support/Archive.h"
 #include "test/Unit/Support/TinyProgram.h"
 #include <functional>
@@ -14,12 +15,19 @@ constexpr size_t kData = 10, kDirectory = 30 + 5 + kData, kEnd = kDirectory + 46
 template <typename T> void set(std::string &bytes, size_t at, T value) { std::memcpy(bytes.data() + at, &value, sizeof value); }
 
 /// Opens an archive of one member and reads it; the first error.
-std::string errorOf(const std::string &archive) {
-  auto members = listZip(archive);
+std::string errorOf(const std::string &archive, uint64_t reads = UINT64_MAX) {
+  test::MemorySource source(archive, reads);
+  auto members = listZip(source);
   if (!members.ok())
     return members.status().message();
-  std::string storage;
-  auto bytes = readZipMember(archive, members->front(), storage);
+  const ZipMember &member = members->front();
+  Status checked = member.method == 0 ? checkStoredZipMember(source, member) : Status();
+  auto bytes = readZipMember(source, member);
+  // Both ways of checking a stored member say the same.
+  if (reads == UINT64_MAX && !checked.ok())
+    EXPECT_EQ(checked.message(), bytes.ok() ? "" : bytes.status().message());
+  if (!checked.ok())
+    return checked.message();
   return bytes.ok() ? "" : bytes.status().message();
 }
 
@@ -99,6 +107,16 @@ TEST(Zip, NamesEachDamage) {
     fault.damage(archive);
     std::string message = errorOf(archive);
     EXPECT_NE(message.find(fault.message), std::string::npos) << "'" << fault.message << "' but got '" << message << "'";
+  }
+}
+
+TEST(Zip, AFileThatBecomesShorterWhileItIsCheckedIsAnError) {
+  for (bool deflate : {false, true}) {
+    const std::string archive = test::zip({{"x.npy", "0123456789"}}, deflate);
+    uint64_t reads = 0;
+    for (; reads < 100 && errorOf(archive, reads) != ""; ++reads)
+      EXPECT_EQ(errorOf(archive, reads), "became shorter") << reads;
+    EXPECT_EQ(reads, deflate ? 4u : 5u); // its end, directory, header and bytes, stored ones for the checksum, too
   }
 }
 
