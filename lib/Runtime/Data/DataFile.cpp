@@ -10,7 +10,7 @@ namespace zero {
 Expected<std::unique_ptr<DataFile>> DataFile::open(const std::string &path) {
   auto file = std::make_unique<DataFile>();
   file->path = path;
-  file->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // of a pipe nobody may ever open the other end
   if (file->fd < 0)
     return Status::badInput("cannot open '" + path + "': " + std::strerror(errno));
   if (::fstat(file->fd, &file->opened) != 0)
