@@ -25,6 +25,8 @@ public:
         const char *source = data + row * rowBytes;
         char *target = out + item * rowBytes;
         switch (rowBytes) { // single elements: a call of memcpy would cost more than the copy
+        case 0: // empty rows may lie nowhere
+          break;
         case 1:
           *target = *source;
           break;

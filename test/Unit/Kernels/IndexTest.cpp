@@ -101,11 +101,12 @@ TEST(Index, ZeroSizes) {
 }
 
 template <typename T> T combined(int64_t kind, T a, T b) {
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>; // integers wrap around
   switch (kind) {
   case 1:
-    return static_cast<T>(a + b);
+    return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
   case 2:
-    return static_cast<T>(a * b);
+    return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
   case 3:
     return std::max(a, b);
   case 4:
