@@ -32,7 +32,8 @@ if os.path.isdir(golden):
     config.available_features.add("golden")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
-if config.compiler_enabled == "ON":
+# A build of the runtime alone (tools/dev/sanitize) may have the compiler of another build beside it.
+if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-compile")):
     config.available_features.add("compiler")
 
 # The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
