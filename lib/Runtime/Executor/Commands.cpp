@@ -98,9 +98,10 @@ private:
     switch (kind) {
     case schema::CollectiveKind::all_gather:
       return channel.allGather(source, target, size);
-    case schema::CollectiveKind::reduce_scatter:
-      return channel.reduceScatter(reinterpret_cast<const float *>(source), reinterpret_cast<float *>(target),
-                                   size / sizeof(float), staging);
+    case schema::CollectiveKind::reduce_scatter: {
+      auto type = static_cast<FloatType>(element);
+      return channel.reduceScatter(source, type, target, type, size / sizeOf(type), staging);
+    }
     case schema::CollectiveKind::control_sum:
       if (element == schema::ElementType::i64)
         return channel.sum(reinterpret_cast<const int64_t *>(source), reinterpret_cast<int64_t *>(target),

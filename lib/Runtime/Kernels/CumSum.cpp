@@ -9,6 +9,7 @@
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 using namespace zero;

@@ -1,30 +1,25 @@
-//===- Narrow.h - 16-bit floats as numbers --------------------------------===//
+//===- Narrow.h - 16-bit floats as C++ types ------------------------------===//
 #ifndef ZERO_LIB_RUNTIME_KERNELS_NARROW_H
 #define ZERO_LIB_RUNTIME_KERNELS_NARROW_H
 
-#include <bit>
-#include <cmath>
-#include <cstdint>
+#include "zero/Runtime/Base/NarrowFloats.h"
 
 namespace zero::kernels {
 
-/// To nearest even; a NaN stays one.
-inline uint16_t roundToBFloat16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-/// A bf16 in memory: reads as the float it is, written rounded.
+/// Floats in memory: read as the float they are, written rounded.
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
   BFloat16(float value) : bits(roundToBFloat16(value)) {}
-  operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  operator float() const { return widenBFloat16(bits); }
 };
-using Float16 = _Float16;
-static_assert(sizeof(BFloat16) == 2 && sizeof(_Float16) == 2);
+struct Float16 {
+  uint16_t bits;
+  Float16() = default;
+  Float16(float value) : bits(roundToFloat16(value)) {}
+  operator float() const { return widenFloat16(bits); }
+};
+static_assert(sizeof(BFloat16) == 2 && sizeof(Float16) == 2);
 
 } // namespace zero::kernels
 

@@ -7,6 +7,7 @@
 #ifndef ZERO_TEST_UNIT_HAL_CHANNELCONFORMANCE_H
 #define ZERO_TEST_UNIT_HAL_CHANNELCONFORMANCE_H
 
+#include "zero/Runtime/Base/NarrowFloats.h"
 #include "zero/Runtime/HAL/Bootstrap.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include <cstring>
@@ -29,6 +30,34 @@ inline float sumOf(unsigned ranks, uint64_t i) {
 }
 
 inline bool sameBits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+/// The number nearest to `value` in a type, and numbers of the type in memory.
+inline float nearest(FloatType type, float value) {
+  switch (type) {
+  case FloatType::F16:
+    return widenFloat16(roundToFloat16(value));
+  case FloatType::BF16:
+    return widenBFloat16(roundToBFloat16(value));
+  case FloatType::F32:
+    return value;
+  }
+  return value;
+}
+inline float load(FloatType type, const std::byte *memory, uint64_t i) {
+  uint16_t narrow;
+  float wide;
+  if (type == FloatType::F32)
+    return std::memcpy(&wide, memory + 4 * i, 4), wide;
+  std::memcpy(&narrow, memory + 2 * i, 2);
+  return type == FloatType::F16 ? widenFloat16(narrow) : widenBFloat16(narrow);
+}
+inline void store(FloatType type, std::byte *memory, uint64_t i, float value) {
+  uint16_t narrow = type == FloatType::F16 ? roundToFloat16(value) : roundToBFloat16(value);
+  if (type == FloatType::F32)
+    std::memcpy(memory + 4 * i, &value, 4);
+  else
+    std::memcpy(memory + 2 * i, &narrow, 2);
+}
 
 #define ZERO_CONFORM(condition)                                                                              \
   do {                                                                                                       \
@@ -82,9 +111,37 @@ inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, 
   return {};
 }
 
+/// reduce_scatter from every type of float to every type: the sum is float32 and rounded once.
+inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
+  constexpr FloatType types[] = {FloatType::F32, FloatType::F16, FloatType::BF16};
+  for (FloatType type : types)
+    for (FloatType targetType : types)
+      for (bool inPlace : {false, true}) {
+        if (inPlace && type != targetType)
+          continue;
+        uint64_t size = sizeOf(type), before = channel.bytesSent();
+        std::vector<std::byte> whole(elements * ranks * size), own(elements * sizeOf(targetType));
+        std::vector<std::byte> staging(reduceScatterStagingBytes(elements * size, ranks) + 1);
+        for (uint64_t i = 0; i < elements * ranks; ++i)
+          store(type, whole.data(), i, valueOf(rank, i));
+        std::byte *target = inPlace ? whole.data() + rank * elements * size : own.data();
+        ZERO_RETURN_IF_ERROR(channel.reduceScatter(whole.data(), type, target, targetType, elements, staging.data()));
+        for (uint64_t i = 0; i < elements; ++i) {
+          volatile float sum = nearest(type, valueOf(0, rank * elements + i));
+          for (unsigned peer = 1; peer < ranks; ++peer)
+            sum = sum + nearest(type, valueOf(peer, rank * elements + i));
+          ZERO_CONFORM(sameBits(load(targetType, target, i), nearest(targetType, sum)));
+        }
+        ZERO_CONFORM(channel.bytesSent() - before == (ranks - 1) * elements * size);
+      }
+  return {};
+}
+
 inline const uint64_t kConformanceSizes[] = {1,      3,      64,      1000,
                                              131071, 131072, 131073,  // around one chunk
                                              262145, 655360 + 17};    // several chunks and a rest
+
+inline const uint64_t kNarrowSizes[] = {1, 1000, 262143, 262144, 524288 + 17};
 
 /// The whole suite on one rank: also two channels used by two threads at once, and the bootstrap.
 inline Status checkJob(Bootstrap &bootstrap);
@@ -119,11 +176,17 @@ inline zero::Status zero::test::checkJob(Bootstrap &bootstrap) {
     for (uint64_t size : kConformanceSizes)
       if (inThread.ok())
         inThread = checkCollectives(*second, rank, ranks, size);
+    for (uint64_t size : kNarrowSizes)
+      if (inThread.ok())
+        inThread = checkFloatTypes(*second, rank, ranks, size);
   });
   Status here;
   for (uint64_t size : kConformanceSizes)
     if (here.ok())
       here = checkCollectives(*first, rank, ranks, size);
+  for (uint64_t size : kNarrowSizes)
+    if (here.ok())
+      here = checkFloatTypes(*first, rank, ranks, size);
   thread.join();
   return here.ok() ? inThread : here;
 }

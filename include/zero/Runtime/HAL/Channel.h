@@ -13,6 +13,11 @@
 
 namespace zero {
 
+/// Types of floats that are summed over ranks; numbered as ElementType of lib/Container/plan.fbs.
+enum class FloatType : uint8_t { F32 = 0, F16 = 2, BF16 = 3 };
+
+inline uint64_t sizeOf(FloatType type) { return type == FloatType::F32 ? 4 : 2; }
+
 class Channel {
 public:
   virtual ~Channel() = default;
@@ -21,8 +26,13 @@ public:
   virtual Status allGather(const void *source, void *target, uint64_t bytes) = 0;
 
   /// `source` holds `elements` for each rank, in rank order; `target` is the sum of all ranks' contributions for this one.
-  /// In place: `target` is this rank's part of `source`. `staging` holds reduceScatterStagingBytes.
-  virtual Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) = 0;
+  /// What is sent has type `element`; the sum is rounded once, to `targetElement`. In place (where both are the same):
+  /// `target` is this rank's part of `source`. `staging` holds reduceScatterStagingBytes.
+  virtual Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement,
+                               uint64_t elements, void *staging) = 0;
+  Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) {
+    return reduceScatter(source, FloatType::F32, target, FloatType::F32, elements, staging);
+  }
 
   /// Sums small values on every rank; may be in place. `staging` holds controlSumStagingBytes.
   virtual Status sum(const float *source, float *target, uint64_t elements, void *staging) = 0;

@@ -186,11 +186,12 @@ public:
     return leave(record);
   }
 
-  Status reduceScatter(const float *source, float *target, uint64_t elements, void *) override {
-    FlightRecord &record = view.enter(index, announced, elements * sizeof(float));
+  Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements,
+                       void *) override {
+    FlightRecord &record = view.enter(index, announced, elements * sizeOf(element));
     ZERO_RETURN_IF_ERROR(show(source));
-    sumInRankOrder(point.sources.data(), rank * elements, ranks, target, elements);
-    sent += (ranks - 1) * elements * sizeof(float);
+    sumInRankOrder(point.sources.data(), rank * elements, ranks, element, target, targetElement, elements);
+    sent += (ranks - 1) * elements * sizeOf(element);
     return leave(record);
   }
 
@@ -218,7 +219,10 @@ private:
     FlightRecord &record = view.enter(index, announced, elements * sizeof(T));
     ZERO_RETURN_IF_ERROR(show(source));
     T *result = ranks > 1 ? static_cast<T *>(staging) : target;
-    sumInRankOrder(point.sources.data(), 0, ranks, result, elements);
+    if constexpr (std::is_same_v<T, float>)
+      sumInRankOrder(point.sources.data(), 0, ranks, FloatType::F32, result, FloatType::F32, elements);
+    else
+      sumInRankOrder(point.sources.data(), ranks, result, elements);
     sent += (ranks - 1) * elements * sizeof(T);
     ZERO_RETURN_IF_ERROR(leave(record));
     if (result != target)

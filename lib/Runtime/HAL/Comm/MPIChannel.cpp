@@ -65,29 +65,33 @@ Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
   return {};
 }
 
-Status MpiChannel::reduceScatter(const float *source, float *target, uint64_t elements, void *staging) {
-  return run(elements * sizeof(float),
-             [&] { return reduceChunks(source, target, elements, static_cast<float *>(staging)); });
+Status MpiChannel::reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement,
+                                 uint64_t elements, void *staging) {
+  return run(elements * sizeOf(element), [&] {
+    return reduceChunks(static_cast<const char *>(source), element, static_cast<char *>(target), targetElement, elements,
+                        static_cast<char *>(staging));
+  });
 }
 
-Status MpiChannel::reduceChunks(const float *source, float *target, uint64_t elements, float *staging) {
-  constexpr uint64_t kChunk = kCollectiveChunkBytes / sizeof(float);
+Status MpiChannel::reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement,
+                                uint64_t elements, char *staging) {
+  const uint64_t size = sizeOf(element), targetSize = sizeOf(targetElement), kChunk = kCollectiveChunkBytes / size;
   tag = (tag + 1) & 0x3fff;
   if (ranks == 1) {
-    if (source != target)
-      std::memcpy(target, source, elements * sizeof(float));
+    if (source != target) {
+      const void *own = source;
+      sumInRankOrder(&own, 0, 1, element, target, targetElement, elements);
+    }
     return {};
   }
   uint64_t chunks = (elements + kChunk - 1) / kChunk;
-  uint64_t slotElements = (ranks - 1) * std::min(elements, kChunk);
-  auto placeOf = [&](unsigned slot, unsigned i, uint64_t count) {
-    return staging + slot * slotElements + i * count;
-  };
+  uint64_t slotBytes = (ranks - 1) * std::min(elements, kChunk) * size;
+  auto placeOf = [&](unsigned slot, unsigned i, uint64_t count) { return staging + slot * slotBytes + i * count * size; };
   auto start = [&](uint64_t chunk) -> Status {
     uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
     unsigned slot = chunk % kCollectiveChunksInFlight;
     for (unsigned i = 0; i < ranks - 1; ++i)
-      ZERO_RETURN_IF_ERROR(post(slot, i, source + peer(i) * elements + offset, placeOf(slot, i, count), count * sizeof(float)));
+      ZERO_RETURN_IF_ERROR(post(slot, i, source + (peer(i) * elements + offset) * size, placeOf(slot, i, count), count * size));
     return {};
   };
   for (uint64_t chunk = 0; chunk < std::min(chunks, kCollectiveChunksInFlight); ++chunk)
@@ -96,10 +100,10 @@ Status MpiChannel::reduceChunks(const float *source, float *target, uint64_t ele
     uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
     unsigned slot = chunk % kCollectiveChunksInFlight;
     ZERO_RETURN_IF_ERROR(wait(slot));
-    contributions[rank] = source + rank * elements + offset;
+    contributions[rank] = source + (rank * elements + offset) * size;
     for (unsigned i = 0; i < ranks - 1; ++i)
       contributions[peer(i)] = placeOf(slot, i, count);
-    sumInRankOrder(contributions.data(), 0, ranks, target + offset, count);
+    sumInRankOrder(contributions.data(), 0, ranks, element, target + offset * targetSize, targetElement, count);
     if (chunk + kCollectiveChunksInFlight < chunks)
       ZERO_RETURN_IF_ERROR(start(chunk + kCollectiveChunksInFlight));
   }
@@ -116,7 +120,10 @@ template <typename T> Status MpiChannel::sumAll(const T *source, T *target, uint
   contributions[rank] = source;
   for (unsigned i = 0; i < ranks - 1; ++i)
     contributions[peer(i)] = static_cast<T *>(staging) + i * elements;
-  sumInRankOrder(contributions.data(), 0, ranks, target, elements);
+  if constexpr (std::is_same_v<T, float>)
+    sumInRankOrder(contributions.data(), 0, ranks, FloatType::F32, target, FloatType::F32, elements);
+  else
+    sumInRankOrder(contributions.data(), ranks, target, elements);
   return {};
 }
 

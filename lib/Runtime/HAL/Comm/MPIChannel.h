@@ -16,7 +16,8 @@ public:
   MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, double timeoutSeconds, const Failure &failure);
 
   Status allGather(const void *source, void *target, uint64_t bytes) override;
-  Status reduceScatter(const float *source, float *target, uint64_t elements, void *staging) override;
+  Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements,
+                       void *staging) override;
   Status sum(const float *source, float *target, uint64_t elements, void *staging) override {
     return sumAll(source, target, elements, staging);
   }
@@ -32,7 +33,8 @@ private:
   Status post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes);
   Status wait(unsigned slot);
   Status gatherChunks(const char *own, char *all, uint64_t bytes);
-  Status reduceChunks(const float *source, float *target, uint64_t elements, float *staging);
+  Status reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement, uint64_t elements,
+                      char *staging);
   /// Does one collective between its entry in the view and its end there.
   template <typename Body> Status run(uint64_t bytes, Body body) {
     FlightRecord &record = view.enter(index, announced, bytes);

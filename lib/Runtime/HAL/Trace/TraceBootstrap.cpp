@@ -7,7 +7,7 @@ namespace {
 class TraceChannel final : public Channel {
 public:
   Status allGather(const void *, void *, uint64_t) override { return refuse(); }
-  Status reduceScatter(const float *, float *, uint64_t, void *) override { return refuse(); }
+  Status reduceScatter(const void *, FloatType, void *, FloatType, uint64_t, void *) override { return refuse(); }
   Status sum(const float *, float *, uint64_t, void *) override { return refuse(); }
   Status sum(const int64_t *, int64_t *, uint64_t, void *) override { return refuse(); }
   uint64_t bytesSent() const override { return 0; }
