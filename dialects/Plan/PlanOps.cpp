@@ -18,3 +18,14 @@ LogicalResult BufferOp::verify() {
     return emitOpError("starts at ") << *offset << ", which is not a multiple of " << kBufferAlignment;
   return success();
 }
+
+LogicalResult CollectiveOp::verify() {
+  std::optional<Type> target = getTargetElement();
+  if (!target)
+    return success();
+  if (getKind() != CollectiveKind::reduce_scatter)
+    return emitOpError() << "has target element " << *target << ", but only a reduce_scatter changes elements";
+  if (*target == getElement())
+    return emitOpError() << "has target element " << *target << ", which is that of what is sent";
+  return success();
+}

@@ -51,17 +51,23 @@ def Plan_CollectiveOp : Plan_Command<"collective"> {
   let summary = "One collective of one channel; `sequence` counts per channel within the section.";
   let description = [{
     all_gather: `source` is this rank's range, `target` the whole. reduce_scatter: `source` the whole of this rank's contributions, `target` its
-    range of the sum; `staging` takes what the peers send. Source and target may be in place.
-    `wire_bytes` is what each rank sends: (N - 1) / N x padded bytes (control_sum: (N - 1) x bytes).
+    range of the sum; `staging` takes what the peers send. Source and target may be in place. `element` is what is sent; a sum is
+    computed in float32 and rounded once to `target_element` where that is there, else to `element`.
+    `wire_bytes` is what each rank sends: (N - 1) / N x padded bytes of `element` (control_sum: (N - 1) x bytes).
     `label` is the bucket's name or what the control sum is of.
     The program goes on at once; `awaited_at` is the index of the command of this section before which it waits for the
     collective, as the schedule says: until then the bytes that the collective touches are not used again.
   }];
   let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
-                       Plan_CollectiveKindAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$source, Plan_SliceAttr:$target, OptionalAttr<Plan_SliceAttr>:$staging,
+                       Plan_CollectiveKindAttr:$kind, TypeAttr:$element, OptionalAttr<TypeAttr>:$target_element, Plan_SliceAttr:$source, Plan_SliceAttr:$target, OptionalAttr<Plan_SliceAttr>:$staging,
                        I64Attr:$sequence, I64Attr:$wire_bytes, OptionalAttr<I64Attr>:$awaited_at, StrAttr:$label);
+  let extraClassDeclaration = [{
+    /// The element of the target.
+    ::mlir::Type getResultElement() { return getTargetElement().value_or(getElement()); }
+  }];
+  let hasVerifier = 1;
   let assemblyFormat = [{
-    $kind $element `on` $queue $source `to` $target (`staging` $staging^)? `waits` $waits (`records` $record^)? attr-dict
+    $kind $element (`as` $target_element^)? `on` $queue $source `to` $target (`staging` $staging^)? `waits` $waits (`records` $record^)? attr-dict
   }];
 }
 

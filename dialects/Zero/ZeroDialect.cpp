@@ -6,6 +6,24 @@
 using namespace mlir;
 using namespace zero::sharding;
 
+//===----------------------------------------------------------------------===//
+// custom<SameOrBoth> of zero.accumulate
+//===----------------------------------------------------------------------===//
+
+/// One type, or the accumulator's and the value's.
+static ParseResult parseSameOrBoth(OpAsmParser &parser, Type &accumulator, Type &value) {
+  if (parser.parseType(accumulator))
+    return failure();
+  value = accumulator;
+  return succeeded(parser.parseOptionalComma()) ? parser.parseType(value) : success();
+}
+
+static void printSameOrBoth(OpAsmPrinter &printer, Operation *, Type accumulator, Type value) {
+  printer << accumulator;
+  if (value != accumulator)
+    printer << ", " << value;
+}
+
 #include "dialects/Zero/ZeroDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Zero/ZeroAttrs.cpp.inc"

@@ -22,9 +22,13 @@ class Zero_Type<string name, string typeMnemonic, list<Trait> traits = []>
     : TypeDef<Zero_Dialect, name, traits> {
   let mnemonic = typeMnemonic;
 }
+/// `!zero.shard<@b0>` has the bucket's element, which is the parameters'; `!zero.shard<@b0, f32>` has another: master
+/// weights and moments of 16-bit parameters, sums and gradients that are kept or sent in another type.
 class Zero_BucketType<string name, string typeMnemonic> : Zero_Type<name, typeMnemonic> {
-  let parameters = (ins "::mlir::FlatSymbolRefAttr":$bucket);
-  let assemblyFormat = "`<` $bucket `>`";
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$bucket,
+                        OptionalParameter<"::mlir::Type", "null where it is the bucket's element">:$element);
+  let assemblyFormat = "`<` $bucket (`,` $element^)? `>`";
+  let builders = [TypeBuilder<(ins "::mlir::FlatSymbolRefAttr":$bucket), [{ return $_get($_ctxt, bucket, ::mlir::Type()); }]>];
 }
 def Zero_ShardType : Zero_BucketType<"Shard", "shard"> {
   let summary = "The contiguous range of a bucket that this rank owns.";

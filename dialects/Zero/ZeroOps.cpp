@@ -34,6 +34,32 @@ BucketOp getBucket(Operation *from, Type type) {
   return symbol ? SymbolTable::lookupNearestSymbolFrom<BucketOp>(from, symbol) : BucketOp();
 }
 
+/// Null where the type says none: it is the bucket's then.
+static Type getOwnElement(Type type) {
+  return llvm::TypeSwitch<Type, Type>(type)
+      .Case<ShardType, FullType, PartialType>([](auto bucket) { return bucket.getElement(); })
+      .Case<FutureType>([](FutureType future) { return getOwnElement(future.getValue()); })
+      .Default([](Type) { return Type(); });
+}
+
+Type getElement(BucketOp bucket, Type type) {
+  Type own = getOwnElement(type);
+  return own ? own : bucket.getElement();
+}
+
+Type withElement(BucketOp bucket, Type type, Type element) {
+  if (element == bucket.getElement())
+    element = {};
+  return llvm::TypeSwitch<Type, Type>(type).Case<ShardType, FullType, PartialType>([&](auto held) -> Type {
+    return decltype(held)::get(held.getContext(), held.getBucket(), element);
+  });
+}
+
+/// Shard, full or partial of one bucket with any elements.
+static bool isHeldAlike(Type a, Type b) {
+  return a.getTypeID() == b.getTypeID() && isa<ShardType, FullType, PartialType>(a) && getBucketSymbol(a) == getBucketSymbol(b);
+}
+
 int64_t getMeshSize(BucketOp bucket) {
   return SymbolTable::lookupNearestSymbolFrom<MeshOp>(bucket, bucket.getMeshAttr()).getSize();
 }
@@ -137,18 +163,22 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+static LogicalResult verifySameBucket(Operation *op, Type operand, Type result) {
+  const bool bucket = getBucketSymbol(operand) == getBucketSymbol(result);
+  if (bucket && getOwnElement(operand) == getOwnElement(result))
+    return success();
+  return op->emitOpError() << "takes " << operand << " and gives " << result << ": two different "
+                           << (bucket ? "elements" : "buckets");
+}
+
 LogicalResult ShardOfOp::verify() {
-  if (getBucketSymbol(getFull().getType()) != getBucketSymbol(getType())) // shard_of_c1
-    return emitOpError() << "takes " << getFull().getType() << " and gives " << getType()
-                         << ": two different buckets";
-  return success();
+  return verifySameBucket(*this, getFull().getType(), getType()); // shard_of_c1
 }
 
 LogicalResult AliasOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FlatSymbolRefAttr symbol = getBucketSymbol(getType());
-  if (getBucketSymbol(getOperand().getType()) != symbol) // alias_c1
-    return emitOpError() << "takes " << getOperand().getType() << " and gives " << getType()
-                         << ": two different buckets";
+  if (failed(verifySameBucket(*this, getOperand().getType(), getType()))) // alias_c1
+    return failure();
   BucketOp bucket = lookUpBucket(*this, symbol, symbols); // alias_c2
   if (!bucket)
     return failure();
@@ -176,7 +206,7 @@ OpFoldResult AliasOp::fold(FoldAdaptor) {
 }
 
 LogicalResult PackOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (getType().getBucket() != getBucketAttr()) // pack_c1
+  if (getType().getBucket() != getBucketAttr() || getType().getElement()) // pack_c1
     return emitOpError() << "fills bucket " << getBucketAttr() << ", but gives " << getType();
   BucketOp bucket = lookUpBucket(*this, getBucketAttr(), symbols); // pack_c2
   if (!bucket)
@@ -195,6 +225,19 @@ LogicalResult PackOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult ConvertOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Type from = getOperand().getType(), to = getType();
+  if (getBucketSymbol(from) != getBucketSymbol(to)) // convert_c1
+    return emitOpError() << "takes " << from << " and gives " << to << ": two different buckets";
+  BucketOp bucket = lookUpBucket(*this, getBucketSymbol(to), symbols); // convert_c2
+  if (!bucket)
+    return failure();
+  Type before = zero::sharding::getElement(bucket, from), after = zero::sharding::getElement(bucket, to);
+  if (before == after || !isa<FloatType>(before) || !isa<FloatType>(after)) // convert_c3
+    return emitOpError() << "converts elements of type " << before << " to " << after << ", but it is for two different floats";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -209,18 +252,30 @@ static LogicalResult verifyFuture(Operation *op, Type operand, Type expected) {
 }
 
 LogicalResult AllGatherStartOp::verify() { // all_gather_start_c1
-  return verifyFuture(*this, getShard().getType(),
-                      FullType::get(getContext(), getShard().getType().getBucket()));
+  ShardType shard = getShard().getType();
+  return verifyFuture(*this, shard, FullType::get(getContext(), shard.getBucket(), shard.getElement()));
 }
 
-LogicalResult ReduceScatterStartOp::verify() { // reduce_scatter_start_c1
-  return verifyFuture(*this, getPartial().getType(),
-                      ShardType::get(getContext(), getPartial().getType().getBucket()));
+/// A sum of `partial`, held as `Reduced`, in any element.
+template <typename Reduced> static LogicalResult verifySum(Operation *op, PartialType partial) {
+  Type element = getOwnElement(op->getResult(0).getType());
+  if (failed(verifyFuture(op, partial, Reduced::get(op->getContext(), partial.getBucket(), element))))
+    return failure();
+  if (element && !isa<FloatType>(element))
+    return op->emitOpError() << "rounds its sum to " << element << ", but gradients are floats";
+  return success();
 }
 
-LogicalResult AllReduceStartOp::verify() { // all_reduce_start_c1
-  return verifyFuture(*this, getPartial().getType(),
-                      FullType::get(getContext(), getPartial().getType().getBucket()));
+LogicalResult ReduceScatterStartOp::verify() {
+  // reduce_scatter_start_c1
+  // reduce_scatter_start_c2
+  return verifySum<ShardType>(*this, getPartial().getType());
+}
+
+LogicalResult AllReduceStartOp::verify() {
+  // all_reduce_start_c1
+  // all_reduce_start_c2
+  return verifySum<FullType>(*this, getPartial().getType());
 }
 
 LogicalResult WaitOp::verify() {
@@ -252,12 +307,13 @@ LogicalResult ControlSumOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AccumulateOp::verify() {
-  Type type = getType();
+  Type type = getType(), value = getValue().getType();
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (isa<ShardType, FullType, PartialType>(type) || (tensor && tensor.getRank() == 0))
-    return success();
-  return emitOpError() << "adds values of type " << type
-                       << ", but only buckets and 0-d tensors accumulate"; // accumulate_c1
+  if (!isa<ShardType, FullType, PartialType>(type) && !(tensor && tensor.getRank() == 0)) // accumulate_c1
+    return emitOpError() << "adds values of type " << type << ", but only buckets and 0-d tensors accumulate";
+  if (value != type && !isHeldAlike(value, type)) // accumulate_c2
+    return emitOpError() << "adds a value of type " << value << " to an accumulator of type " << type;
+  return success();
 }
 
 LogicalResult SumSquaresOp::verify() {
@@ -280,21 +336,35 @@ LogicalResult SumSquaresOp::verify() {
   return success();
 }
 
+LogicalResult SumSquaresOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Type first;
+  for (Value gradient : getGradients()) {
+    BucketOp bucket = lookUpBucket(*this, getBucketSymbol(gradient.getType()), symbols);
+    if (!bucket)
+      return failure();
+    Type element = zero::sharding::getElement(bucket, gradient.getType());
+    if (first && element != first) // sum_squares_c5
+      return emitOpError() << "counts elements of types " << first << " and " << element << ", but one kernel counts one type";
+    first = element;
+  }
+  return success();
+}
+
 LogicalResult UpdateOp::verify() {
   if (getStates().size() < 2) // update_c1
     return emitOpError() << "has " << getStates().size()
                          << " states, but needs at least the parameter and its gradient";
   Type type = getStates().front().getType();
   for (Value state : getStates())
-    if (state.getType() != type || getBucketSymbol(state.getType()) != getBucketAttr()) // update_c2
+    if (!isHeldAlike(state.getType(), type) || getBucketSymbol(state.getType()) != getBucketAttr()) // update_c2
       return emitOpError() << "of bucket " << getBucketAttr() << " has states of type " << type << " and "
                            << state.getType() << ", but all are its shards or all are whole";
   if (getResults().size() != getStates().size() - 1) // update_c3
     return emitOpError() << "has " << getResults().size() << " results for " << getStates().size()
                          << " states, but gives each state but the gradient";
-  for (Value result : getResults())
-    if (result.getType() != type) // update_c4
-      return emitOpError() << "gives " << result.getType() << ", but its states are " << type;
+  for (OpResult result : getResults())
+    if (Type state = getStates()[getUpdatedState(result.getResultNumber())].getType(); result.getType() != state) // update_c4
+      return emitOpError() << "gives " << result.getType() << " as result #" << result.getResultNumber() << ", but its state is " << state;
   Block &body = getBody().front();
   size_t expected = getStates().size() + getScalars().size();
   if (body.getNumArguments() != expected) // update_c5
@@ -316,17 +386,19 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   BucketOp bucket = lookUpBucket(*this, getBucketAttr(), symbols); // update_c8
   if (!bucket)
     return failure();
-  auto element = RankedTensorType::get({}, bucket.getElement());
   Block &body = getBody().front();
-  for (BlockArgument argument : body.getArguments().take_front(getStates().size()))
-    if (argument.getType() != element) // update_c9
-      return emitOpError() << "body argument " << argument.getArgNumber() << " has type "
-                           << argument.getType() << ", but an element of bucket @" << bucket.getSymName()
-                           << " is " << element;
-  for (Value value : body.getTerminator()->getOperands())
-    if (value.getType() != element) // update_c10
-      return emitOpError() << "body yields " << value.getType() << ", but an element of bucket @"
-                           << bucket.getSymName() << " is " << element;
+  auto check = [&](const Twine &what, Type given, Value state) -> LogicalResult {
+    auto element = RankedTensorType::get({}, zero::sharding::getElement(bucket, state.getType()));
+    if (given == element)
+      return success();
+    return emitOpError() << "body " << what << " " << given << ", but an element of " << state.getType() << " is " << element;
+  };
+  for (auto [argument, state] : llvm::zip(body.getArguments(), getStates()))
+    if (failed(check("argument " + Twine(argument.getArgNumber()) + " has type", argument.getType(), state))) // update_c9
+      return failure();
+  for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (failed(check("yields", value.getType(), getStates()[getUpdatedState(index)]))) // update_c10
+      return failure();
   return success();
 }
 

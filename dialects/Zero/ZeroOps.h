@@ -37,6 +37,13 @@ inline constexpr llvm::StringLiteral kDeadGathersAttrName = "zero.dead_gathers";
 mlir::FlatSymbolRefAttr getBucketSymbol(mlir::Type type);
 /// The bucket op that `type` names, looked up from `from`; null where there is none.
 BucketOp getBucket(mlir::Operation *from, mlir::Type type);
+/// The element of a shard, full or partial type (or of a future of one) of `bucket`.
+mlir::Type getElement(BucketOp bucket, mlir::Type type);
+/// A shard, full or partial type with another element: without one where it is `bucket`'s own.
+mlir::Type withElement(BucketOp bucket, mlir::Type type, mlir::Type element);
+/// The state of a zero.update that its result is the new value of: states are the parameter, its gradient, which gets no
+/// new value, and the optimizer's.
+inline unsigned getUpdatedState(unsigned resultNumber) { return resultNumber == 0 ? 0 : resultNumber + 1; }
 /// The size of the mesh that `bucket` is on.
 int64_t getMeshSize(BucketOp bucket);
 } // namespace zero::sharding

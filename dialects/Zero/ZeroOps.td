@@ -88,7 +88,7 @@ def Zero_ShardOfOp : Zero_Op<"shard_of", [Pure]> {
     `all_gather` of `shard_of` of a bucket equal on all ranks gives that bucket again.
 
     Constraints:
-    - (C1) Operand and result are of the same bucket.
+    - (C1) Operand and result are of the same bucket and element.
   }];
   let arguments = (ins Zero_FullType:$full);
   let results = (outs Zero_ShardType:$shard);
@@ -103,7 +103,7 @@ def Zero_AliasOp : Zero_Op<"alias", [Pure, DeclareOpInterfaceMethods<SymbolUserO
     are one program. Chains of aliases fold; an alias to the operand's own type folds to it.
 
     Constraints:
-    - (C1) Operand and result are of the same bucket.
+    - (C1) Operand and result are of the same bucket and element.
     - (C2) The bucket exists.
     - (C3) Its mesh has one rank.
   }];
@@ -120,7 +120,7 @@ def Zero_PackOp : Zero_Op<"pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
     an explicit copy.
 
     Constraints:
-    - (C1) The result is of the bucket.
+    - (C1) The result is of the bucket, in its element.
     - (C2) The bucket exists.
     - (C3) One operand for each slot.
     - (C4) Operand i has the type of slot i.
@@ -128,6 +128,33 @@ def Zero_PackOp : Zero_Op<"pack", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
   let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<AnyRankedTensor>:$gradients);
   let results = (outs Zero_PartialType:$result);
   let assemblyFormat = "$bucket `(` $gradients `)` attr-dict `:` functional-type($gradients, $result)";
+}
+
+def Zero_ConvertOp : Zero_Op<"convert", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "This rank's contributions in another element type, each rounded once.";
+  let description = [{
+    Stands before a reduction that sends another type than the gradients have (`communication_data_type`).
+
+    ```mlir
+    module {
+      zero.mesh @dp {size = 2 : i64}
+      zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [128]>]}
+      func.func @reduce(%p: !zero.partial<@b0>) -> !zero.shard<@b0> {
+        %wide = zero.convert %p : !zero.partial<@b0> to !zero.partial<@b0, f32>
+        %f = zero.reduce_scatter_start %wide : !zero.partial<@b0, f32> -> !zero.future<!zero.shard<@b0>>
+        %sum = zero.wait %f : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+        return %sum : !zero.shard<@b0>
+      }
+    }
+    ```
+    Constraints:
+    - (C1) Operand and result are of the same bucket.
+    - (C2) The bucket exists.
+    - (C3) The elements differ and are floats.
+  }];
+  let arguments = (ins Zero_PartialType:$operand);
+  let results = (outs Zero_PartialType:$result);
+  let assemblyFormat = "$operand attr-dict `:` qualified(type($operand)) `to` qualified(type($result))";
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,7 +172,7 @@ def Zero_AllGatherStartOp : Zero_Op<"all_gather_start", []> {
     The result is an allocation (MemAlloc): two starts never merge, a start whose result is unused dies.
 
     Constraints:
-    - (C1) The result is a future of the same bucket, whole.
+    - (C1) The result is a future of the same bucket and element, whole.
   }];
   let arguments = (ins Zero_ShardType:$shard);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
@@ -160,10 +187,11 @@ def Zero_ReduceScatterStartOp : Zero_Op<"reduce_scatter_start", []> {
     rank 0: [a0 b0]      [a0+a1 .    ]
     rank 1: [a1 b1]  ->  [.     b0+b1]
     ```
-    The sum is in rank order, in float32, rounded once to the bucket's element type.
+    The sum is in rank order, in float32, rounded once to the result's element, which may be another than what is sent.
 
     Constraints:
     - (C1) The result is a future of a shard of the same bucket.
+    - (C2) Its element is a float.
   }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
@@ -178,10 +206,11 @@ def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
     rank 0: [a0 b0]      [a0+a1 b0+b1]
     rank 1: [a1 b1]  ->  [a0+a1 b0+b1]
     ```
-    It is a reduce-scatter, then an all-gather of the sum.
+    It is a reduce-scatter, then an all-gather of the sum, which is sent in the result's element: rounded once for all.
 
     Constraints:
     - (C1) The result is a future of the same bucket, whole.
+    - (C2) Its element is a float.
   }];
   let arguments = (ins Zero_PartialType:$partial);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
@@ -231,23 +260,30 @@ def Zero_ControlSumOp : Zero_Op<"control_sum", [AllTypesMatch<["operand", "resul
 // Gradients and updates
 //===----------------------------------------------------------------------===//
 
-def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator", "value", "result"]>]> {
+def Zero_AccumulateOp : Zero_Op<"accumulate", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "accumulator + value, in place; in the first micro-batch of a step it is `value` alone.";
   let description = [{
     The accumulator is a state argument of `@micro`. `zero-to-plan` emits `@micro` twice, as section
     `micro_first` (write) and `micro_next` (add). Operands are buckets or tensors of scalars (`loss_sum`,
-    `label_count`).
+    `label_count`). The sum is computed in float32 where both are narrower, and rounded once to the accumulator's element.
 
+    ```mlir
+    func.func @add(%sum: !zero.partial<@b0, f32>, %one: !zero.partial<@b0>) -> !zero.partial<@b0, f32> {
+      %0 = zero.accumulate %sum, %one : !zero.partial<@b0, f32>, !zero.partial<@b0>
+      return %0 : !zero.partial<@b0, f32>
+    }
+    ```
     Constraints:
     - (C1) The type is a bucket's or a 0-d tensor.
+    - (C2) The value has the accumulator's type, or is held alike of the same bucket with another element.
   }];
   let arguments = (ins AnyType:$accumulator, AnyType:$value);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$accumulator `,` $value attr-dict `:` type($result)";
+  let assemblyFormat = "$accumulator `,` $value attr-dict `:` custom<SameOrBoth>(type($accumulator), type($value))";
   let hasVerifier = 1;
 }
 
-def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure]> {
+def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "The exact sum of squares of reduced gradients: 24 integers that may be added over ranks.";
   let description = [{
     A cell is 64 consecutive elements of one parameter; its sum of squares is a float64 in one fixed lane
@@ -259,6 +295,7 @@ def Zero_SumSquaresOp : Zero_Op<"sum_squares", [Pure]> {
     - (C2) All operands are shards or all are whole.
     - (C3) No bucket is counted twice.
     - (C4) The result is tensor<24xi64>.
+    - (C5) The elements of all operands are one type.
   }];
   let arguments = (ins Variadic<Zero_ReducedBucket>:$gradients);
   let results = (outs RankedTensorOf<[I64]>:$result);
@@ -277,21 +314,22 @@ def Zero_UpdateOp : Zero_Op<"update", [Pure, AttrSizedOperandSegments, IsolatedF
                                          DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Applies a body to every element of a bucket's states: the optimizer step, in place.";
   let description = [{
-    `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`;
-    `scalars` are 0-d tensors. The body sees one element of each state and the scalars as 0-d tensors and
-    yields the new parameter and optimizer states (all states but the gradient, in order).
+    `states` are the parameter, its gradient and the optimizer's states, all shards or all full of `bucket`, each with an
+    element of its own (masters and moments of 16-bit parameters are f32); `scalars` are 0-d tensors. The body sees one
+    element of each state and the scalars as 0-d tensors and yields the new parameter and optimizer states (all states but
+    the gradient, in order).
 
     Constraints:
     - (C1) At least two states: the parameter and its gradient.
     - (C2) All states are shards or all are whole, of the bucket.
     - (C3) One result for each state but the gradient.
-    - (C4) Results have the states' type.
+    - (C4) A result has the type of its state.
     - (C5) The body has one argument for each state and each scalar.
     - (C6) A scalar's argument has the scalar's type.
     - (C7) The body yields one value for each result.
     - (C8) The bucket exists.
-    - (C9) A state's argument is a 0-d tensor of the bucket's element.
-    - (C10) So is each value yielded.
+    - (C9) A state's argument is a 0-d tensor of the state's element.
+    - (C10) So is the value yielded for it.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Variadic<Zero_ReducedBucket>:$states,
                        Variadic<0DTensorOf<[F32]>>:$scalars);

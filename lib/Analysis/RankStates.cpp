@@ -210,7 +210,7 @@ void RankStates::requireContribution(Operation *op, Value value, StringRef what)
 }
 
 /// The state that `value` is the new value of, through what moves it alone; null where no argument is known.
-static nn::RoleAttr getUpdatedState(func::FuncOp function, Value value) {
+static nn::RoleAttr getStateBefore(func::FuncOp function, Value value) {
   auto skipMoves = [](Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<WaitOp, AllGatherStartOp, ShardOfOp, AliasOp>(op))
@@ -223,9 +223,7 @@ static nn::RoleAttr getUpdatedState(func::FuncOp function, Value value) {
   auto update = result ? dyn_cast<UpdateOp>(result.getOwner()) : UpdateOp();
   if (!update)
     return {};
-  // One result for each state but the gradient, which is the second.
-  unsigned number = result.getResultNumber();
-  auto argument = dyn_cast<BlockArgument>(skipMoves(update.getStates()[number == 0 ? 0 : number + 1]));
+  auto argument = dyn_cast<BlockArgument>(skipMoves(update.getStates()[getUpdatedState(result.getResultNumber())]));
   return argument ? function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName) : nn::RoleAttr();
 }
 
@@ -266,7 +264,7 @@ void RankStates::checkResults(Operation *end) {
         fault(end, "gives the " + name + " of the next step, but no zero.update of this one gave it; zero-partition-state returns what "
                    "an update gives",
               value, "it comes from here");
-      else if (nn::RoleAttr of = getUpdatedState(function, value); of && of != role)
+      else if (nn::RoleAttr of = getStateBefore(function, value); of && of != role)
         fault(end, "gives the new " + nn::stringifyRoleKind(of.getKind()).str() + " '" + of.getName().str() + "' as the " + name +
                        "; zero-partition-state returns each state as itself",
               value, "it comes from here");

@@ -132,7 +132,7 @@ void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKi
                                      const Place &source, const Place &target, std::optional<Place> staging,
                                      int64_t wireBytes, StringRef label) {
   auto collective = plan::CollectiveOp::create(
-      builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element, plan.getSlice(source),
+      builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element, /*target_element=*/TypeAttr(), plan.getSlice(source),
       plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(),
       sequences[static_cast<int>(queue)]++, wireBytes, /*awaited_at=*/IntegerAttr(), label);
   collectives.push_back({collective, op});

@@ -9,11 +9,6 @@ using zero::plan::ContentClass;
 
 namespace zero::conversion {
 
-unsigned getUpdatedState(unsigned resultIndex) {
-  // The states are the parameter, its gradient, which gets no new value, and the optimizer's.
-  return resultIndex == 0 ? 0 : resultIndex + 1;
-}
-
 SectionPlacement::SectionPlacement(PlanBuilder &plan, func::FuncOp function, SectionKind kind, StringRef name)
     : plan(plan), function(function), kind(kind), name(name), block(&function.front()) {}
 
@@ -123,7 +118,7 @@ bool SectionPlacement::mayOverwrite(OpOperand &operand, OpResult result, const P
       .Case([&](sharding::ReduceScatterStartOp) { return source.ownRange(plan.getWorldSize()) == target; })
       .Case<sharding::AllReduceStartOp, sharding::ControlSumOp>([&](Operation *) { return source == target; })
       .Case([&](sharding::UpdateOp update) {
-        return source == target && index == getUpdatedState(result.getResultNumber());
+        return source == target && index == sharding::getUpdatedState(result.getResultNumber());
       })
       .Default([&](Operation *op) {
         auto kernel = kernels.find(op);

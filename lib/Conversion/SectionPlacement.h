@@ -108,9 +108,6 @@ private:
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> rootsOfStorage;
 };
 
-/// The state that result `index` of an update is the new value of.
-unsigned getUpdatedState(unsigned resultIndex);
-
 } // namespace zero::conversion
 
 #endif

@@ -20,3 +20,17 @@ plan.buffer @a in @device {content = #plan<content buckets>, label = "", offset 
 
 // expected-error @+1 {{'plan.zero' op expects parent op 'plan.section'}}
 plan.zero on compute [] waits []
+
+// -----
+
+plan.section @update {
+  // expected-error @+1 {{'plan.collective' op has target element 'f32', but only a reduce_scatter changes elements}}
+  plan.collective all_gather bf16 as f32 on gather <@s, 0, 64> to <@b, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+}
+
+// -----
+
+plan.section @update {
+  // expected-error @+1 {{'plan.collective' op has target element 'bf16', which is that of what is sent}}
+  plan.collective reduce_scatter bf16 as bf16 on reduce <@b, 0, 128> to <@s, 0, 64> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+}

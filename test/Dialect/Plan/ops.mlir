@@ -31,6 +31,8 @@ plan.section @micro_first {
   // CHECK-SAME: {awaited_at = 3 : i64, label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
   plan.collective reduce_scatter f32 on reduce <@w, 0, 256> to <@w, 0, 128, rank_stride = 128> staging <@x, 0, 64> waits [0] records 1
       {awaited_at = 3 : i64, label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
+  // CHECK-NEXT: plan.collective reduce_scatter bf16 as f32 on reduce <@x, 0, 64> to <@w, 0, 64, rank_stride = 64> staging <@x, 0, 64> waits []
+  plan.collective reduce_scatter bf16 as f32 on reduce <@x, 0, 64> to <@w, 0, 64, rank_stride = 64> staging <@x, 0, 64> waits [] {label = "b0", sequence = 1 : i64, wire_bytes = 32 : i64}
   // CHECK-NEXT: plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1]
   plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
   // CHECK-NEXT: plan.dispatch "double" on compute reads [#plan.slice<@x, 0, 32>] writes [#plan.slice<@x, 32, 32>] waits [0, 1] {integers = array<i64: 1, 2>, reals = array<f64: 5.000000e-01>}

@@ -119,10 +119,28 @@ func.func @f(%b: !zero.full<@b0>) {
 
 // -----
 
+// shard_of_c1, elements
+func.func @f(%b: !zero.full<@b0>) {
+  // expected-error @below {{takes '!zero.full<@b0>' and gives '!zero.shard<@b0, f32>': two different elements}}
+  %0 = zero.shard_of %b : !zero.full<@b0> -> !zero.shard<@b0, f32>
+  return
+}
+
+// -----
+
 // alias_c1
 func.func @f(%b: !zero.full<@b0>) {
   // expected-error @below {{takes '!zero.full<@b0>' and gives '!zero.shard<@b1>': two different buckets}}
   %0 = zero.alias %b : !zero.full<@b0> to !zero.shard<@b1>
+  return
+}
+
+// -----
+
+// alias_c1, elements
+func.func @f(%b: !zero.partial<@b0>) {
+  // expected-error @below {{takes '!zero.partial<@b0>' and gives '!zero.shard<@b0, f32>': two different elements}}
+  %0 = zero.alias %b : !zero.partial<@b0> to !zero.shard<@b0, f32>
   return
 }
 
@@ -160,6 +178,17 @@ func.func @f(%w: tensor<8x8xf32>, %b: tensor<7xf32>) {
 
 // -----
 
+// pack_c1, element
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+func.func @f(%w: tensor<8x8xbf16>, %b: tensor<7xbf16>) {
+  // expected-error @below {{fills bucket @b0, but gives '!zero.partial<@b0, f32>'}}
+  %0 = zero.pack @b0(%w, %b) : (tensor<8x8xbf16>, tensor<7xbf16>) -> !zero.partial<@b0, f32>
+  return
+}
+
+// -----
+
 // pack_c2
 func.func @f(%w: tensor<8x8xf32>) {
   // expected-error @below {{names bucket @b0, but there is no such zero.bucket}}
@@ -192,10 +221,59 @@ func.func @f(%w: tensor<8x8xf32>, %b: tensor<8xf32>) {
 
 // -----
 
+// convert_c1
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{takes '!zero.partial<@b0>' and gives '!zero.partial<@b1, f32>': two different buckets}}
+  %0 = zero.convert %p : !zero.partial<@b0> to !zero.partial<@b1, f32>
+  return
+}
+
+// -----
+
+// convert_c2
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{names bucket @b0, but there is no such zero.bucket}}
+  %0 = zero.convert %p : !zero.partial<@b0> to !zero.partial<@b0, f32>
+  return
+}
+
+// -----
+
+// convert_c3
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{converts elements of type 'bf16' to 'bf16', but it is for two different floats}}
+  %0 = zero.convert %p : !zero.partial<@b0> to !zero.partial<@b0, bf16>
+  return
+}
+
+// -----
+
+// convert_c3, no float
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{converts elements of type 'bf16' to 'i32', but it is for two different floats}}
+  %0 = zero.convert %p : !zero.partial<@b0> to !zero.partial<@b0, i32>
+  return
+}
+
+// -----
+
 // all_gather_start_c1
 func.func @f(%s: !zero.shard<@b0>) {
   // expected-error @below {{of '!zero.shard<@b0>' gives '!zero.future<!zero.full<@b0>>', but its result has type '!zero.future<!zero.full<@b1>>'}}
   %0 = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b1>>
+  return
+}
+
+// -----
+
+// all_gather_start_c1, element
+func.func @f(%s: !zero.shard<@b0, f32>) {
+  // expected-error @below {{of '!zero.shard<@b0, f32>' gives '!zero.future<!zero.full<@b0, f32>>', but its result has type '!zero.future<!zero.full<@b0>>'}}
+  %0 = zero.all_gather_start %s : !zero.shard<@b0, f32> -> !zero.future<!zero.full<@b0>>
   return
 }
 
@@ -210,10 +288,28 @@ func.func @f(%p: !zero.partial<@b0>) {
 
 // -----
 
+// reduce_scatter_start_c2
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{rounds its sum to 'i32', but gradients are floats}}
+  %0 = zero.reduce_scatter_start %p : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0, i32>>
+  return
+}
+
+// -----
+
 // all_reduce_start_c1
 func.func @f(%p: !zero.partial<@b0>) {
   // expected-error @below {{of '!zero.partial<@b0>' gives '!zero.future<!zero.full<@b0>>', but its result has type '!zero.future<!zero.shard<@b0>>'}}
   %0 = zero.all_reduce_start %p : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  return
+}
+
+// -----
+
+// all_reduce_start_c2
+func.func @f(%p: !zero.partial<@b0>) {
+  // expected-error @below {{rounds its sum to 'i32', but gradients are floats}}
+  %0 = zero.all_reduce_start %p : !zero.partial<@b0> -> !zero.future<!zero.full<@b0, i32>>
   return
 }
 
@@ -266,6 +362,33 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
+// accumulate_c2
+func.func @f(%a: !zero.shard<@b0, f32>, %b: !zero.shard<@b1>) {
+  // expected-error @below {{adds a value of type '!zero.shard<@b1>' to an accumulator of type '!zero.shard<@b0, f32>'}}
+  %0 = zero.accumulate %a, %b : !zero.shard<@b0, f32>, !zero.shard<@b1>
+  return
+}
+
+// -----
+
+// accumulate_c2, held otherwise
+func.func @f(%a: !zero.full<@b0>, %b: !zero.partial<@b0>) {
+  // expected-error @below {{adds a value of type '!zero.partial<@b0>' to an accumulator of type '!zero.full<@b0>'}}
+  %0 = zero.accumulate %a, %b : !zero.full<@b0>, !zero.partial<@b0>
+  return
+}
+
+// -----
+
+// accumulate_c2, tensors
+func.func @f(%a: tensor<f32>, %b: tensor<bf16>) {
+  // expected-error @below {{adds a value of type 'tensor<bf16>' to an accumulator of type 'tensor<f32>'}}
+  %0 = zero.accumulate %a, %b : tensor<f32>, tensor<bf16>
+  return
+}
+
+// -----
+
 // sum_squares_c1
 func.func @f() {
   // expected-error @below {{has no operand}}
@@ -297,6 +420,18 @@ func.func @f(%a: !zero.shard<@b0>, %b: !zero.shard<@b0>) {
 func.func @f(%a: !zero.shard<@b0>) {
   // expected-error @below {{gives 'tensor<8xi64>', but an exact sum is 24 integers of 64 bits}}
   %0 = zero.sum_squares %a : !zero.shard<@b0> -> tensor<8xi64>
+  return
+}
+
+// -----
+
+// sum_squares_c5
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+zero.bucket @b1 on @dp {block = "h", element = f32, elements = 128 : i64, slots = [#zero.slot<"v", offset = 0, shape = [8]>]}
+func.func @f(%a: !zero.shard<@b0>, %b: !zero.shard<@b1>) {
+  // expected-error @below {{counts elements of types 'bf16' and 'f32', but one kernel counts one type}}
+  %0 = zero.sum_squares %a, %b : !zero.shard<@b0>, !zero.shard<@b1> -> tensor<24xi64>
   return
 }
 
@@ -348,10 +483,24 @@ func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
 zero.mesh @dp {size = 2 : i64}
 zero.bucket @b0 on @dp {block = "h", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
 func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
-  // expected-error @below {{gives '!zero.full<@b0>', but its states are '!zero.shard<@b0>'}}
+  // expected-error @below {{gives '!zero.full<@b0>' as result #0, but its state is '!zero.shard<@b0>'}}
   %r0 = zero.update @b0(%p, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars() -> !zero.full<@b0> {
   ^bb0(%e0: tensor<f32>, %e1: tensor<f32>):
     zero.yield %e0 : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+// update_c4, element
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>, %m: !zero.shard<@b0, f32>) {
+  // expected-error @below {{gives '!zero.shard<@b0>' as result #1, but its state is '!zero.shard<@b0, f32>'}}
+  %r:2 = zero.update @b0(%p, %g, %m : !zero.shard<@b0>, !zero.shard<@b0>, !zero.shard<@b0, f32>) scalars() -> !zero.shard<@b0>, !zero.shard<@b0> {
+  ^bb0(%e0: tensor<bf16>, %e1: tensor<bf16>, %e2: tensor<f32>):
+    zero.yield %e0, %e1 : tensor<bf16>, tensor<bf16>
   }
   return
 }
@@ -416,10 +565,24 @@ func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
 zero.mesh @dp {size = 2 : i64}
 zero.bucket @b0 on @dp {block = "h", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
 func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
-  // expected-error @below {{body argument 0 has type 'tensor<f64>', but an element of bucket @b0 is 'tensor<f32>'}}
+  // expected-error @below {{body argument 0 has type 'tensor<f64>', but an element of '!zero.shard<@b0>' is 'tensor<f32>'}}
   %r0 = zero.update @b0(%p, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars() -> !zero.shard<@b0> {
   ^bb0(%e0: tensor<f64>, %e1: tensor<f32>):
     zero.yield %e1 : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+// update_c9, an element of its own
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
+func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>, %m: !zero.shard<@b0, f32>) {
+  // expected-error @below {{body argument 2 has type 'tensor<bf16>', but an element of '!zero.shard<@b0, f32>' is 'tensor<f32>'}}
+  %r:2 = zero.update @b0(%p, %g, %m : !zero.shard<@b0>, !zero.shard<@b0>, !zero.shard<@b0, f32>) scalars() -> !zero.shard<@b0>, !zero.shard<@b0, f32> {
+  ^bb0(%e0: tensor<bf16>, %e1: tensor<bf16>, %e2: tensor<bf16>):
+    zero.yield %e0, %e2 : tensor<bf16>, tensor<bf16>
   }
   return
 }
@@ -430,7 +593,7 @@ func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
 zero.mesh @dp {size = 2 : i64}
 zero.bucket @b0 on @dp {block = "h", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>, #zero.slot<"b", offset = 64, shape = [7]>]}
 func.func @f(%p: !zero.shard<@b0>, %g: !zero.shard<@b0>) {
-  // expected-error @below {{body yields 'tensor<f64>', but an element of bucket @b0 is 'tensor<f32>'}}
+  // expected-error @below {{body yields 'tensor<f64>', but an element of '!zero.shard<@b0>' is 'tensor<f32>'}}
   %r0 = zero.update @b0(%p, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars() -> !zero.shard<@b0> {
   ^bb0(%e0: tensor<f32>, %e1: tensor<f32>):
     %x = nn.cast %e0 : tensor<f32> to tensor<f64>

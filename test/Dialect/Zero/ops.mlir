@@ -67,6 +67,31 @@ func.func @update(%f: !zero.full<@b0>, %g: !zero.shard<@b0>, %m: !zero.shard<@b0
   return %p, %k, %n : !zero.shard<@b0>, !zero.shard<@b0>, tensor<f32>
 }
 
+zero.bucket @b2 on @dp {block = "h.0", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8, 8]>]}
+
+// States, sums and contributions may have another element than the parameters.
+// CHECK-LABEL: func.func @elements
+func.func @elements(%p: !zero.partial<@b2>, %w: !zero.shard<@b2>, %m: !zero.shard<@b2, f32>, %acc: !zero.partial<@b2, f32>)
+    -> (!zero.shard<@b2>, !zero.shard<@b2, f32>, !zero.full<@b2, f32>, !zero.partial<@b2, f32>) {
+  // CHECK: zero.accumulate %{{.*}}, %{{.*}} : !zero.partial<@b2, f32>, !zero.partial<@b2>
+  %a = zero.accumulate %acc, %p : !zero.partial<@b2, f32>, !zero.partial<@b2>
+  // CHECK: zero.convert %{{.*}} : !zero.partial<@b2> to !zero.partial<@b2, f32>
+  %c = zero.convert %p : !zero.partial<@b2> to !zero.partial<@b2, f32>
+  // CHECK: zero.reduce_scatter_start %{{.*}} : !zero.partial<@b2, f32> -> !zero.future<!zero.shard<@b2>>
+  %f = zero.reduce_scatter_start %c : !zero.partial<@b2, f32> -> !zero.future<!zero.shard<@b2>>
+  %g = zero.wait %f : !zero.future<!zero.shard<@b2>> -> !zero.shard<@b2>
+  // CHECK: zero.all_reduce_start %{{.*}} : !zero.partial<@b2> -> !zero.future<!zero.full<@b2, f32>>
+  %h = zero.all_reduce_start %p : !zero.partial<@b2> -> !zero.future<!zero.full<@b2, f32>>
+  %s = zero.wait %h : !zero.future<!zero.full<@b2, f32>> -> !zero.full<@b2, f32>
+  // CHECK: zero.update @b2(%{{.*}}, %{{.*}}, %{{.*}} : !zero.shard<@b2>, !zero.shard<@b2>, !zero.shard<@b2, f32>) scalars() -> !zero.shard<@b2>, !zero.shard<@b2, f32> {
+  %r:2 = zero.update @b2(%w, %g, %m : !zero.shard<@b2>, !zero.shard<@b2>, !zero.shard<@b2, f32>) scalars() -> !zero.shard<@b2>, !zero.shard<@b2, f32> {
+  ^bb0(%we: tensor<bf16>, %ge: tensor<bf16>, %me: tensor<f32>):
+    %n = nn.cast %me : tensor<f32> to tensor<bf16>
+    zero.yield %n, %me : tensor<bf16>, tensor<f32>
+  }
+  return %r#0, %r#1, %s, %a : !zero.shard<@b2>, !zero.shard<@b2, f32>, !zero.full<@b2, f32>, !zero.partial<@b2, f32>
+}
+
 // Chains of aliases fold to one; an alias back to the operand's type goes.
 // FOLD-LABEL: func.func @alias
 // FOLD-SAME: (%[[S:.*]]: !zero.shard<@b1>)
