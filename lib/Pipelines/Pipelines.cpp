@@ -118,6 +118,7 @@ void buildPlanLayout(OpPassManager &passes) {
   passes.addPass(createPlanAssignOffsets());
   passes.addPass(createPlanInsertEvents());
   passes.addPass(createPlanVerify());
+  passes.addPass(createPlanVerifyKernels());
 }
 
 /// --compile-to=plan: commands, bytes, events.
@@ -142,6 +143,7 @@ void buildReentry(Phase completed, const TrainingConfig &config, OpPassManager &
     break;
   case Phase::Plan:
     passes.addPass(createPlanVerify());
+    passes.addPass(createPlanVerifyKernels());
     break;
   }
 }

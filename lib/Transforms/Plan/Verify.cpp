@@ -7,10 +7,12 @@
 //   error: reads bytes 0..32 of @a, which an earlier command of queue compute writes, and no event orders them
 //
 // The proof is its own: it shares no code with plan-insert-events.
-// Tests: test/Transforms/Plan/verify.mlir, verify-steps.mlir, verify-states.mlir
+// Tests: test/Transforms/Plan/verify.mlir, verify-steps.mlir, verify-states.mlir, verify-facts.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "VerifyBytes.h"
+#include "VerifyConfig.h"
+#include "VerifyInputs.h"
 #include "VerifyRecords.h"
 #include "VerifyStates.h"
 #include "zero/Transforms/Plan/Passes.h"
@@ -25,8 +27,8 @@ class PlanVerify : public impl::PlanVerifyBase<PlanVerify> {
 public:
   using PlanVerifyBase::PlanVerifyBase;
   void runOnOperation() override {
-    if (failed(verifyRecords(getOperation())) || failed(verifyPlanStates(getOperation())) ||
-        failed(verifyBytes(getOperation())))
+    if (failed(verifyConfig(getOperation())) || failed(verifyRecords(getOperation())) || failed(verifyPlanStates(getOperation())) ||
+        failed(verifyInputs(getOperation())) || failed(verifyBytes(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

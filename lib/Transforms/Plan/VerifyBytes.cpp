@@ -333,8 +333,19 @@ private:
                           const ByteRange &range) {
     int queue = order.getQueue(index);
     auto check = [&](int earlier, bool wrote) -> LogicalResult {
-      if (earlier < 0 || order.getQueue(earlier) == queue || order.endsBefore(earlier, index))
+      if (earlier < 0 || order.getQueue(earlier) == queue)
         return success();
+      if (order.endsBefore(earlier, index)) {
+        auto collective = dyn_cast<plan::CollectiveOp>(commands[earlier].op);
+        if (!collective || !collective.getAwaitedAt() || static_cast<int64_t>(*collective.getAwaitedAt()) <= index)
+          return success();
+        auto error = commands[index].op->emitError()
+                     << "is command " << index << " and " << (access.write ? "writes " : "reads ") << describe(access.buffer, begin, end) << ", which '"
+                     << collective.getLabel() << "' has until the program waits for it at command " << *collective.getAwaitedAt()
+                     << "; zero-to-plan waits before the first use";
+        error.attachNote(collective.getLoc()) << "the collective is here";
+        return error;
+      }
       auto error = commands[index].op->emitError()
                    << (access.write ? "writes " : "reads ") << describe(access.buffer, begin, end)
                    << ", which an earlier command of queue " << plan::stringifyQueueKind(commands[earlier].queue)

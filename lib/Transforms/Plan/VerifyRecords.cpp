@@ -1,6 +1,7 @@
 //===- VerifyRecords.cpp - The part of plan-verify about names and numbers ===//
 #include "VerifyRecords.h"
 #include "CommandOrder.h"
+#include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
@@ -33,9 +34,6 @@ public:
       : module(module), symbols(module), worldSize(getWorldSize(module)) {}
 
   LogicalResult run() {
-    auto config = module->getAttrOfType<DictionaryAttr>("zero.config");
-    if (auto ranks = config ? config.getAs<IntegerAttr>("world_size") : IntegerAttr(); ranks && ranks.getInt() != worldSize)
-      return module.emitError() << "the plan is for " << worldSize << " ranks, its configuration for world_size " << ranks.getInt();
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case([&](plan::BufferOp buffer) { return check(buffer); })
@@ -47,10 +45,25 @@ public:
       if (failed(result))
         return failure();
     }
+    for (auto arena : module.getOps<plan::ArenaOp>())
+      if (failed(checkEnd(arena)))
+        return failure();
     return success();
   }
 
 private:
+  /// An arena is as large as plan-assign-offsets makes it: it ends where its last buffer does.
+  LogicalResult checkEnd(plan::ArenaOp arena) {
+    int64_t end = 0;
+    for (auto buffer : module.getOps<plan::BufferOp>())
+      if (buffer.getArena() == arena.getSymName())
+        end = std::max<int64_t>(end, llvm::alignTo(*buffer.getOffset() + buffer.getSizeBytes(), plan::kBufferAlignment));
+    if (static_cast<int64_t>(arena.getSizeBytes()) == end)
+      return success();
+    return arena.emitError() << "arena @" << arena.getSymName() << " has " << arena.getSizeBytes() << " bytes, but its buffers end at " << end
+                             << "; plan-assign-offsets allocates nothing beyond them";
+  }
+
   LogicalResult check(plan::BufferOp buffer) {
     auto arena = symbols.lookup<plan::ArenaOp>(buffer.getArena());
     if (!arena)
@@ -210,7 +223,29 @@ private:
       return collective.emitError() << "has " << given << " bytes of staging and needs " << staging;
     if (static_cast<int64_t>(collective.getWireBytes()) != wire)
       return collective.emitError() << "says that it sends " << collective.getWireBytes() << " bytes and sends " << wire;
-    return success();
+    return collective.getKind() == plan::CollectiveKind::control_sum ? success() : checkBucket(collective);
+  }
+
+  /// A gather and a reduction move the whole of the bucket that they name.
+  LogicalResult checkBucket(plan::CollectiveOp collective) {
+    auto bucket = symbols.lookup<sharding::BucketOp>(collective.getLabel());
+    if (!bucket) {
+      if (module.getOps<sharding::BucketOp>().empty())
+        return success();
+      return collective.emitError() << "is of bucket '" << collective.getLabel() << "', which is not there";
+    }
+    // What is gathered for computing is what the bucket's slots hold; contributions and sums may be other floats.
+    Type element = collective.getElement();
+    const bool fits = collective.getQueue() == plan::QueueKind::gather ? element == bucket.getElement() : isa<FloatType>(element);
+    const bool gathers = collective.getKind() == plan::CollectiveKind::all_gather;
+    const int64_t given = gathers ? collective.getTarget().getSize() : collective.getSource().getSize();
+    const int64_t elements = bucket.getElements();
+    if (fits && given == multiply(elements, getElementBytes(element)))
+      return success();
+    auto error = collective.emitError() << "moves " << given << " bytes of " << element << ", but bucket '" << collective.getLabel() << "' has "
+                                        << elements << " elements of " << bucket.getElement();
+    error.attachNote(bucket.getLoc()) << "the bucket is here";
+    return error;
   }
 
   /// A kernel of the library touches what its integers say; the first pointers are the reads.

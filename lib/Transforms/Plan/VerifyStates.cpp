@@ -104,8 +104,11 @@ private:
   /// a reduction a gradient. What it leaves in another buffer goes to no other bucket's gradient.
   LogicalResult checkCollectives(plan::SectionOp section) {
     DenseMap<Attribute, plan::CollectiveOp> reducedIn;
+    DenseMap<Attribute, plan::DispatchOp> madeBy; // by slice: the last kernel that wrote it
     for (Operation &op : section.getBody().front()) {
       if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
+        for (auto write : dispatch.getWrites().getAsRange<plan::SliceAttr>())
+          madeBy[write] = dispatch;
         for (auto write : dispatch.getWrites().getAsRange<plan::SliceAttr>())
           for (plan::SliceAttr read : getReads(dispatch)) {
             plan::StateOp state = findState(write);
@@ -119,6 +122,8 @@ private:
       auto collective = dyn_cast<plan::CollectiveOp>(op);
       if (!collective)
         continue;
+      if (collective.getKind() == plan::CollectiveKind::control_sum && failed(checkControlSum(collective, madeBy.lookup(collective.getSource()))))
+        return failure();
       const bool gather = collective.getKind() == plan::CollectiveKind::all_gather;
       const bool inPlace = collective.getSource().getBuffer() == collective.getTarget().getBuffer();
       for (plan::SliceAttr slice : {collective.getSource(), collective.getTarget()}) {
@@ -137,6 +142,21 @@ private:
         reducedIn[collective.getTarget().getBuffer()] = collective;
     }
     return success();
+  }
+
+  /// A control sum is called what it is of: the step result that it makes whole, or the kernel that made its part.
+  LogicalResult checkControlSum(plan::CollectiveOp sum, plan::DispatchOp madeBy) {
+    if (plan::StepResultOp result = resultOf.lookup(sum.getSource())) {
+      if (sum.getLabel() == result.getKind())
+        return success();
+      return fail(sum, "sums '" + sum.getLabel() + "' over the ranks where the " + result.getKind() + " is; zero-to-plan calls it so", result, "the step result is here");
+    }
+    // Generated kernels are numbered: "group_3" is of a group.
+    StringRef kernel = madeBy ? madeBy.getKernel() : StringRef();
+    if (!madeBy || kernel == sum.getLabel() ||
+        (symbols.lookup<plan::KernelOp>(kernel) && kernel.rsplit('_').first == sum.getLabel()))
+      return success();
+    return fail(sum, "sums '" + sum.getLabel() + "' over the ranks, which is what kernel '" + kernel + "' made; zero-to-plan calls it so", madeBy, "it is made here");
   }
 
   /// The kernel of each update gets one bucket's states, each where its optimizer expects it, and every bucket gets one.

@@ -42,6 +42,7 @@ private:
 
 void mutateSchedule(mlir::ModuleOp module, Trial &trial);
 void mutatePlan(mlir::ModuleOp module, Trial &trial);
+void mutateRecords(mlir::ModuleOp module, Trial &trial);
 /// Exchanges adjacent commands of different queues `rounds` times over, where the plan allows; gives how many.
 size_t shufflePlan(mlir::ModuleOp module, Trial &trial, size_t rounds);
 

@@ -1,6 +1,7 @@
 """Every mutant of compiled golden programs gets the right verdict (zero-mutate.cpp), and exchanged commands the same bits.
 
-    mutants.py verdicts    each event, wait, release and collective taken out of plans and schedules, commands and waits exchanged
+    mutants.py verdicts    each event, wait, release, collective and record taken out of plans and schedules, numbers changed, commands and
+                           waits exchanged
     mutants.py timing      plans with exchanged commands, run with every command of every rank delayed at random: the bits of the
                            plan as compiled, run without delays
 

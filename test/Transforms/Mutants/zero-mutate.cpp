@@ -1,7 +1,7 @@
 //===- zero-mutate.cpp - Breaks programs and counts who notices -----------===//
 //
 // A test tool: `zero-mutate FILE.mlir [--sample=N] [--seed=S] [--shuffle=OUT.mlir]`. FILE is a dump of phase schedule or plan. It
-// takes each wait, release, collective and event out in turn, exchanges commands and waits, and runs zero-verify-schedule or
+// takes each wait, release, collective, event and record out in turn, changes numbers, exchanges commands and waits, and runs zero-verify-schedule or
 // plan-verify; prints one line for each kind of fault. Exit status 1 where a mutant got the wrong verdict, or none was made.
 // --sample: at most N of each kind (default: all). --shuffle: writes the plan with its commands exchanged as often as is allowed.
 //
@@ -118,9 +118,11 @@ int main(int argc, char **argv) {
     llvm::outs() << exchanged << " exchanges\n";
     return exchanged ? 0 : 1;
   }
-  if (isPlan)
+  if (isPlan) {
+    zero::test::mutateRecords(*module, trial);
     zero::test::mutatePlan(*module, trial);
-  else
+  } else {
     zero::test::mutateSchedule(*module, trial);
+  }
   return trial.report() ? 0 : 1;
 }

@@ -5,7 +5,7 @@
 // A step of two ranks at stage 1, with accumulation: nothing to say.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -43,7 +43,7 @@ module {
 // An accumulator that the first micro-batch did not write holds what the last step left.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -81,7 +81,7 @@ module {
 // What @update sums was written in no section.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -119,7 +119,7 @@ module {
 // The learning rate is written for @update alone.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -153,7 +153,7 @@ module {
 // The last micro-batch's inputs are no inputs of @update.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -192,7 +192,7 @@ module {
 // The other ranks' ranges of a reduced gradient hold parts of it.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -232,7 +232,7 @@ module {
 // A gradient that is gathered instead of reduced.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -271,7 +271,7 @@ module {
 // A gradient that nobody reduces makes every rank its own parameters.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -309,7 +309,7 @@ module {
 // The same without a gather.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -347,7 +347,7 @@ module {
 // New parameters that are not gathered.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -386,7 +386,7 @@ module {
 // A gradient that is reduced twice.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -427,7 +427,7 @@ module {
 // A loss that is summed twice.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -467,7 +467,7 @@ module {
 // An update that reads no reduced gradient.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -507,7 +507,7 @@ module {
 // Parameters that no command updates.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -544,7 +544,7 @@ module {
 // One rank's loss is not that of all.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -584,7 +584,7 @@ module {
 // A loss that nobody writes.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -622,7 +622,7 @@ module {
 // The third micro-batch would find what the second did not.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -662,7 +662,7 @@ module {
 // A factor that each rank has its own of.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
@@ -701,7 +701,7 @@ module {
 // On one rank a part is the whole.
 module {
   zero.mesh @dp {size = 1 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1600 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1472 : i64}
   plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
   plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}

@@ -271,7 +271,7 @@ module {
 // Nothing may lie in a state.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 256 : i64}
   // expected-note @+1 {{the other buffer is here}}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
   plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}

@@ -50,9 +50,27 @@ def PlanVerify : Pass<"plan-verify", "::mlir::ModuleOp"> {
       sums of parts that are not summed yet; after a step states are what they were before it; each parameter was written from as
       many bytes that are a sum over all ranks; what is printed is the same on all ranks.
 
+    - an arena ends where its last buffer does; gathers and reductions move the whole of the bucket that they name, in its element
+      type; a control sum is called what it is of; nothing uses what a collective has before `awaited_at`;
+    - the configuration says what the records do: ranks, micro-batch size, learning rate, decay rates, whether a step has several
+      micro-batches. No index or label gets in (`limit`, `ignore_index`) that the kernels have no place for.
+
+    A fact that stands in one record only has nothing to be held against: how many micro-batches a step has, where it has several;
+    `limit` of an input that no kernel indexes by, and how much smaller one is than it need be; names for reports.
+
     Input:  `collective on gather writes a; dispatch on compute reads a`, without events
     Output: error: reads bytes of a, which an earlier command of queue gather writes, and no event orders them
     (* example: test/Transforms/Plan/verify.mlir *)
+  }];
+}
+def PlanVerifyKernels : Pass<"plan-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "Every dispatch is of a generated kernel, or of one of the library that takes its parameters.";
+  let description = [{
+    `zero-run` would refuse the program at its start; the library itself is asked here, as it will be there.
+
+    Input:  `dispatch "matmull" ..`
+    Output: error: there is no kernel 'matmull'; the nearest known one is 'matmul'
+    (* example: test/Transforms/Plan/verify-kernels.mlir *)
   }];
 }
 #endif
