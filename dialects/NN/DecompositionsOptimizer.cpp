@@ -12,6 +12,7 @@ using namespace zero::nn;
 namespace {
 /// The operands of an update in the type that it is computed in.
 struct Update {
+  /// `parameter`: the master where there is one.
   Update(OpBuilder &builder, Location loc, Value parameter, Value skip)
       : b(builder, loc), shape(TensorBuilder::shapeOf(parameter)),
         compute(TensorBuilder::computeElement(TensorBuilder::elementOf(parameter))) {
@@ -25,6 +26,13 @@ struct Update {
     value = b.cast(value, TensorBuilder::elementOf(old));
     return held ? b.select(held, old, value) : value;
   }
+  /// The new parameter, and the new master where there is one: then the parameter is that master, rounded.
+  SmallVector<Value> newParameter(Value value, Value parameter, Value master) {
+    if (!master)
+      return {result(value, parameter)};
+    Value newMaster = result(value, master);
+    return {b.cast(newMaster, TensorBuilder::elementOf(parameter)), newMaster};
+  }
 
   TensorBuilder b;
   ArrayRef<int64_t> shape;
@@ -35,11 +43,11 @@ struct Update {
 
 // See the op's description; the order of operations is torch.optim.Adam's.
 FailureOr<SmallVector<Value>> AdamOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getParameter(), getSkip());
+  Update u(builder, getLoc(), getMaster() ? getMaster() : getParameter(), getSkip());
   TensorBuilder &b = u.b;
   double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
   double epsilon = getEpsilon().convertToDouble(), decay = getWeightDecay().convertToDouble();
-  Value p = u.tensor(getParameter());
+  Value p = u.tensor(getMaster() ? getMaster() : getParameter());
   Value g = b.mul(u.tensor(getGradient()), u.scalar(getGradientScale()));
   if (decay != 0.0 && getDecoupled())
     p = b.mul(p, u.scalar(b.subFrom(1.0, b.mul(getLearningRate(), decay))));
@@ -50,23 +58,29 @@ FailureOr<SmallVector<Value>> AdamOp::decompose(OpBuilder &builder) {
   Value stepSize = b.div(getLearningRate(), getBiasCorrection1());
   Value denominator = b.add(b.div(b.sqrt(v), u.scalar(b.sqrt(getBiasCorrection2()))), epsilon);
   p = b.sub(p, b.mul(u.scalar(stepSize), b.div(m, denominator)));
-  return SmallVector<Value>{u.result(p, getParameter()), u.result(m, getExpAvg()), u.result(v, getExpAvgSq())};
+  SmallVector<Value> results = u.newParameter(p, getParameter(), getMaster());
+  results.push_back(u.result(m, getExpAvg()));
+  results.push_back(u.result(v, getExpAvgSq()));
+  return results;
 }
 
 FailureOr<SmallVector<Value>> SgdOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getParameter(), getSkip());
+  Update u(builder, getLoc(), getMaster() ? getMaster() : getParameter(), getSkip());
   TensorBuilder &b = u.b;
   double momentum = getMomentum().convertToDouble(), decay = getWeightDecay().convertToDouble();
-  Value p = u.tensor(getParameter());
+  Value p = u.tensor(getMaster() ? getMaster() : getParameter());
   Value g = b.mul(u.tensor(getGradient()), u.scalar(getGradientScale()));
   if (decay != 0.0)
     g = b.add(g, b.mul(p, decay));
-  SmallVector<Value> results(1);
+  Value buffer;
   if (getMomentumBuffer()) {
-    Value buffer = b.add(b.mul(u.tensor(getMomentumBuffer()), momentum), g);
+    buffer = b.add(b.mul(u.tensor(getMomentumBuffer()), momentum), g);
     g = getNesterov() ? b.add(g, b.mul(buffer, momentum)) : buffer;
-    results.push_back(u.result(buffer, getMomentumBuffer()));
+    buffer = u.result(buffer, getMomentumBuffer());
   }
-  results[0] = u.result(b.sub(p, b.mul(u.scalar(getLearningRate()), g)), getParameter());
+  SmallVector<Value> results =
+      u.newParameter(b.sub(p, b.mul(u.scalar(getLearningRate()), g)), getParameter(), getMaster());
+  if (buffer)
+    results.push_back(buffer);
   return results;
 }

@@ -194,8 +194,7 @@ def NN_GlobalNormOp : NN_Op<"global_norm", [Pure, NN_NoGradient]> {
   let assemblyFormat = "$operands attr-dict `:` type($operands) `->` type($result)";
 }
 
-def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
-    AllTypesMatch<["parameter", "gradient", "exp_avg", "exp_avg_sq", "new_parameter", "new_exp_avg", "new_exp_avg_sq"]>,
+def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient, AttrSizedOperandSegments,
     AllTypesMatch<["gradient_scale", "learning_rate", "bias_correction1", "bias_correction2"]>]> {
   let summary = "One Adam step (arXiv 1412.6980); with `decoupled` weight decay AdamW (arXiv 1711.05101).";
   let description = [{
@@ -203,7 +202,11 @@ def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
     m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
     p -= lr / bias_correction1 * m / (sqrt(v) / sqrt(bias_correction2) + epsilon). As torch.optim computes it.
     Results: the new parameter, exp_avg, exp_avg_sq; where `skip` is not 0, the old ones, bit for bit, whatever the
-    gradient holds. Tensors have one type, and so have the 0-d scalars.
+    gradient holds. exp_avg and exp_avg_sq have the parameter's type, and the 0-d scalars have one type; the gradient
+    may have another float type.
+
+    With a `master` p is the master, which has a wider type, and so have exp_avg and exp_avg_sq. The second result is
+    the new master and the first that master rounded to the parameter's type: the old parameter is not read.
 
     ```mlir
     func.func @step(%p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %v: tensor<64xf32>,
@@ -214,26 +217,39 @@ def NN_AdamOp : NN_Composite<"adam", [NN_NoGradient,
           : tensor<64xf32>, tensor<f32>
       return %0#0 : tensor<64xf32>
     }
+    func.func @mixed(%p: tensor<64xbf16>, %g: tensor<64xbf16>, %w: tensor<64xf32>, %m: tensor<64xf32>, %v: tensor<64xf32>,
+                     %s: tensor<f32>) -> (tensor<64xbf16>, tensor<64xf32>) {
+      %0:4 = nn.adam %p, %g master %w, %m, %v scale %s lr %s correction %s, %s
+          {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.01 : f64, decoupled}
+          : tensor<64xbf16> master tensor<64xf32>, tensor<f32>
+      return %0#0, %0#1 : tensor<64xbf16>, tensor<64xf32>
+    }
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, NN_FloatTensor:$exp_avg, NN_FloatTensor:$exp_avg_sq,
+  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, Optional<NN_FloatTensor>:$master,
+                       NN_FloatTensor:$exp_avg, NN_FloatTensor:$exp_avg_sq,
                        NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate, NN_Scalar:$bias_correction1, NN_Scalar:$bias_correction2,
                        Optional<NN_Scalar>:$skip, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$weight_decay, UnitAttr:$decoupled);
-  let results = (outs NN_FloatTensor:$new_parameter, NN_FloatTensor:$new_exp_avg, NN_FloatTensor:$new_exp_avg_sq);
+  let results = (outs NN_FloatTensor:$new_parameter, Optional<NN_FloatTensor>:$new_master,
+                      NN_FloatTensor:$new_exp_avg, NN_FloatTensor:$new_exp_avg_sq);
   let assemblyFormat = [{
-    $parameter `,` $gradient `,` $exp_avg `,` $exp_avg_sq `scale` $gradient_scale `lr` $learning_rate
-    `correction` $bias_correction1 `,` $bias_correction2 (`skip` $skip^ `:` type($skip))? attr-dict `:` type($parameter) `,` type($gradient_scale)
+    $parameter `,` $gradient (`master` $master^)? `,` $exp_avg `,` $exp_avg_sq `scale` $gradient_scale `lr` $learning_rate
+    `correction` $bias_correction1 `,` $bias_correction2 (`skip` $skip^ `:` type($skip))? attr-dict
+    `:` custom<AdamTypes>(type($parameter), type($gradient), type($master), type($exp_avg), type($exp_avg_sq),
+                          type($new_parameter), type($new_master), type($new_exp_avg), type($new_exp_avg_sq))
+    `,` type($gradient_scale)
   }];
   let hasVerifier = 1;
 }
 
-def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient, AttrSizedOperandSegments,
-    AllTypesMatch<["parameter", "gradient", "new_parameter"]>, AllTypesMatch<["gradient_scale", "learning_rate"]>]> {
+def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient, AttrSizedOperandSegments, AttrSizedResultSegments,
+    AllTypesMatch<["gradient_scale", "learning_rate"]>]> {
   let summary = "One SGD step as torch.optim.SGD computes it; `momentum_buffer` is absent where momentum is 0.";
   let description = [{
     g = gradient * gradient_scale + weight_decay * p; with momentum: buffer = momentum * buffer + g, g = buffer
     (`nesterov`: g + momentum * buffer); p -= lr * g. Results: the new parameter and, with momentum, the new buffer;
-    where `skip` is not 0, the old ones, bit for bit, whatever the gradient holds.
+    where `skip` is not 0, the old ones, bit for bit, whatever the gradient holds. Types and `master` as in nn.adam;
+    the new master stands before the new buffer.
 
     ```mlir
     func.func @step(%p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %scale: tensor<f32>, %lr: tensor<f32>)
@@ -244,13 +260,16 @@ def NN_SgdOp : NN_Composite<"sgd", [NN_NoGradient, AttrSizedOperandSegments,
     }
     ```
   }];
-  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, Optional<NN_FloatTensor>:$momentum_buffer,
-                       NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate,
+  let arguments = (ins NN_FloatTensor:$parameter, NN_FloatTensor:$gradient, Optional<NN_FloatTensor>:$master,
+                       Optional<NN_FloatTensor>:$momentum_buffer, NN_Scalar:$gradient_scale, NN_Scalar:$learning_rate,
                        Optional<NN_Scalar>:$skip, F64Attr:$momentum, F64Attr:$weight_decay, UnitAttr:$nesterov);
-  let results = (outs NN_FloatTensor:$new_parameter, Optional<NN_FloatTensor>:$new_momentum_buffer);
+  let results = (outs NN_FloatTensor:$new_parameter, Optional<NN_FloatTensor>:$new_master,
+                      Optional<NN_FloatTensor>:$new_momentum_buffer);
   let assemblyFormat = [{
-    $parameter `,` $gradient (`momentum` $momentum_buffer^)? `scale` $gradient_scale `lr` $learning_rate
-    (`skip` $skip^ `:` type($skip))? attr-dict `:` type($parameter) `,` type($gradient_scale) (`,` type($momentum_buffer)^)? (`->` type($new_momentum_buffer)^)?
+    $parameter `,` $gradient (`master` $master^)? (`momentum` $momentum_buffer^)? `scale` $gradient_scale `lr` $learning_rate
+    (`skip` $skip^ `:` type($skip))? attr-dict
+    `:` custom<UpdateTypes>(type($parameter), type($gradient), type($master), type($new_parameter), type($new_master))
+    `,` type($gradient_scale) (`,` type($momentum_buffer)^)? (`->` type($new_momentum_buffer)^)?
   }];
   let hasVerifier = 1;
 }

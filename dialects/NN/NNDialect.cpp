@@ -1,5 +1,6 @@
 //===- NNDialect.cpp - Registration of the nn dialect ---------------------===//
 #include "dialects/NN/NNOps.h"
+#include "dialects/NN/OptimizerTypes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 

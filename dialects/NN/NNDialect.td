@@ -46,6 +46,10 @@ def NN_RoleKind : I32EnumAttr<"RoleKind", "what a function argument or result me
   I32EnumAttrCase<"Output", 15, "output">,                     // a model output, by its name in the graph
   I32EnumAttrCase<"SkipNonFinite", 16, "skip_non_finite">,     // a step input: not 0 where a non-finite loss or norm holds the update back
   I32EnumAttrCase<"Skipped", 17, "skipped">,                   // not 0 where the update was held back, the same on all ranks
+  I32EnumAttrCase<"Master", 18, "master">,                     // what a parameter of 16 bits is rounded from
+  I32EnumAttrCase<"LossScale", 19, "loss_scale">,              // a state: what the seed of the gradients is multiplied by
+  I32EnumAttrCase<"ScaleWindowSteps", 20, "scale_window_steps">, // a state: steps since the loss scale changed or a step was skipped
+  I32EnumAttrCase<"ScaleHysteresis", 21, "scale_hysteresis">,  // a state: skipped steps, this one included, until the loss scale falls
 ]> {
   let cppNamespace = "::zero::nn";
   let genSpecializedAttr = 0;

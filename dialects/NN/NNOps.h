@@ -30,7 +30,7 @@ class ElementwiseOp : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseO
 
 /// The names of the attributes of function arguments, results and modules.
 inline constexpr llvm::StringLiteral kRoleAttrName = "nn.role";  // RoleAttr, on arguments and results
-inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // of weights: ExternalAttr, InitialAttr, MissingAttr or ElementsAttr; of step inputs: FloatAttr
+inline constexpr llvm::StringLiteral kDataAttrName = "nn.data";  // of weights: ExternalAttr, InitialAttr, MissingAttr or ElementsAttr; of step inputs: FloatAttr; of scalar states: FloatAttr or IntegerAttr
 /// On the module: the ONNX file that it was imported from, whole, as an ExternalAttr.
 inline constexpr llvm::StringLiteral kModelAttrName = "nn.model";
 // i64, on inputs and labels: integers lie in [0, limit) or are `ignore_index`; who reads the data checks.
@@ -39,6 +39,11 @@ inline constexpr llvm::StringLiteral kIgnoreIndexAttrName = "nn.ignore_index";
 
 /// Roles of the numbers that the executor writes before @update.
 bool isStepScalarRole(RoleKind kind);
+/// Roles of the numbers that one step leaves to the next: `nn.data` has the number that they start with.
+bool isStateScalarRole(RoleKind kind);
+/// The element type in which `data` (of one weight of type `type`) holds its values: that of `type`, or a wider float
+/// that is rounded to it (nearest even). Null where no such type has the bytes.
+mlir::Type getDataElement(mlir::Attribute data, mlir::RankedTensorType type);
 } // namespace zero::nn
 
 #include "dialects/NN/NNInterfaces.h.inc"

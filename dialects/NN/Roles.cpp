@@ -21,7 +21,7 @@ static bool isScalarRole(RoleKind kind) {
   case RoleKind::Skipped:
     return true;
   default:
-    return false;
+    return isStateScalarRole(kind);
   }
 }
 
@@ -43,9 +43,36 @@ bool zero::nn::isStepScalarRole(RoleKind kind) {
          kind == RoleKind::BiasCorrection2 || kind == RoleKind::SkipNonFinite;
 }
 
+bool zero::nn::isStateScalarRole(RoleKind kind) {
+  return kind == RoleKind::LossScale || kind == RoleKind::ScaleWindowSteps || kind == RoleKind::ScaleHysteresis;
+}
+
 /// Weights lie in the file as their host tensors do: one byte for an i1.
 static uint64_t byteSize(RankedTensorType type) {
   return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+/// Values of type `from` may be rounded to type `to` where they are read.
+static bool isSameOrNarrowed(Type from, Type to) {
+  return from == to || (isa<FloatType>(from) && isa<FloatType>(to) &&
+                        from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth());
+}
+
+Type zero::nn::getDataElement(Attribute data, RankedTensorType type) {
+  Type element = type.getElementType();
+  auto narrowed = [&](Type from) { return isSameOrNarrowed(from, element) ? from : Type(); };
+  if (auto initial = dyn_cast_or_null<InitialAttr>(data))
+    return narrowed(initial.getElement());
+  if (auto elements = dyn_cast_or_null<ElementsAttr>(data))
+    return narrowed(elements.getElementType());
+  auto external = dyn_cast_or_null<ExternalAttr>(data);
+  if (!external || !type.hasStaticShape())
+    return element;
+  MLIRContext *context = type.getContext();
+  for (Type from : {element, Type(Float32Type::get(context)), Type(Float64Type::get(context))})
+    if (external.getLength() == byteSize(type.clone(from)))
+      return narrowed(from);
+  return Type();
 }
 
 static LogicalResult verifyData(Operation *op, const Twine &where, Type type, Attribute role,
@@ -58,10 +85,17 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
                                << ", not a number";
     return success();
   }
+  if (kind && isStateScalarRole(kind.getKind())) {
+    bool isFloat = tensor && isa<FloatType>(tensor.getElementType());
+    if (tensor && !(isFloat ? isa<FloatAttr>(attribute) : isa<IntegerAttr>(attribute)))
+      return op->emitOpError() << where << " is a state of type " << tensor << " but nn.data is " << attribute
+                               << ", not a number of its kind";
+    return success();
+  }
   if (!kind || (kind.getKind() != RoleKind::Parameter && kind.getKind() != RoleKind::Frozen))
     return op->emitOpError() << where << " has nn.data but is neither a parameter nor frozen";
   if (auto external = dyn_cast<ExternalAttr>(attribute)) {
-    if (tensor && tensor.hasStaticShape() && external.getLength() != byteSize(tensor))
+    if (tensor && !getDataElement(external, tensor))
       return op->emitOpError() << where << " holds " << byteSize(tensor) << " bytes but nn.data names "
                                << external.getLength() << " of file '" << external.getFile() << "'";
     return success();
@@ -74,7 +108,7 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
     return success();
   }
   if (auto initial = dyn_cast<InitialAttr>(attribute)) {
-    if (tensor && tensor.getElementType() != initial.getElement())
+    if (tensor && !getDataElement(initial, tensor))
       return op->emitOpError() << where << " has type " << tensor << " but its nn.data makes "
                                << initial.getElement();
     return success();
@@ -85,7 +119,7 @@ static LogicalResult verifyData(Operation *op, const Twine &where, Type type, At
   if (!elements)
     return op->emitOpError() << where
                              << " has nn.data that is neither #nn.external, #nn.initial, #nn.missing nor elements";
-  if (tensor && elements.getShapedType() != tensor)
+  if (tensor && (elements.getShapedType().getShape() != tensor.getShape() || !getDataElement(elements, tensor)))
     return op->emitOpError() << where << " has type " << tensor << " but its nn.data has "
                              << elements.getShapedType();
   return success();

@@ -186,9 +186,37 @@ static LogicalResult verifySkip(Operation *op, Value skip, Value scalar) {
                            << scalar.getType();
 }
 
+/// Types of an update; `states` are its moments by name, old and new, null where there is none.
+static LogicalResult verifyUpdateTypes(Operation *op, Value parameter, Value gradient, Value master, Value newParameter,
+                                       Value newMaster, ArrayRef<std::pair<StringRef, Value>> states) {
+  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  RankedTensorType type = typeOf(parameter), wide = master ? typeOf(master) : type;
+  if (static_cast<bool>(master) != static_cast<bool>(newMaster))
+    return op->emitOpError("takes and gives a master, or neither");
+  if (typeOf(gradient).getShape() != type.getShape())
+    return op->emitOpError() << "gradient has type " << gradient.getType() << " but the parameter has " << type;
+  if (newParameter.getType() != type)
+    return op->emitOpError() << "new parameter has type " << newParameter.getType() << " but the parameter has " << type;
+  if (master && (wide.getShape() != type.getShape() ||
+                 wide.getElementTypeBitWidth() <= type.getElementTypeBitWidth()))
+    return op->emitOpError() << "master has type " << wide << ", which is not wider than the parameter's " << type;
+  if (newMaster && newMaster.getType() != wide)
+    return op->emitOpError() << "new master has type " << newMaster.getType() << " but the master has " << wide;
+  for (auto [name, state] : states)
+    if (state && state.getType() != wide)
+      return op->emitOpError() << name << " has type " << state.getType() << " but the "
+                               << (master ? "master" : "parameter") << " has " << wide;
+  return success();
+}
+
 LogicalResult AdamOp::verify() {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (failed(verifySkip(*this, getSkip(), getLearningRate())) ||
+  if (failed(verifyUpdateTypes(*this, getParameter(), getGradient(), getMaster(), getNewParameter(), getNewMaster(),
+                               {{"exp_avg", getExpAvg()},
+                                {"exp_avg_sq", getExpAvgSq()},
+                                {"new exp_avg", getNewExpAvg()},
+                                {"new exp_avg_sq", getNewExpAvgSq()}})) ||
+      failed(verifySkip(*this, getSkip(), getLearningRate())) ||
       failed(verifyRange(*this, "beta1", getBeta1(), 0, 1)) ||
       failed(verifyRange(*this, "beta2", getBeta2(), 0, 1)) ||
       failed(verifyRange(*this, "epsilon", getEpsilon(), 0, infinity)))
@@ -210,12 +238,7 @@ LogicalResult SgdOp::verify() {
     return emitOpError("takes and gives a momentum buffer, or neither");
   if (getNesterov() && !hasMomentum)
     return emitOpError("nesterov needs a momentum but it is 0");
-  Type parameter = getParameter().getType();
-  std::pair<StringRef, Value> buffers[] = {{"momentum buffer", getMomentumBuffer()},
-                                           {"new momentum buffer", getNewMomentumBuffer()}};
-  for (auto [name, buffer] : buffers)
-    if (buffer && buffer.getType() != parameter)
-      return emitOpError() << name << " has type " << buffer.getType() << " but the parameter has "
-                           << parameter;
-  return success();
+  return verifyUpdateTypes(*this, getParameter(), getGradient(), getMaster(), getNewParameter(), getNewMaster(),
+                           {{"momentum buffer", getMomentumBuffer()},
+                            {"new momentum buffer", getNewMomentumBuffer()}});
 }

@@ -81,10 +81,10 @@ private:
   }
   /// Operands that the op defines as 0-d whatever the shape of the others.
   static bool takesScalar(Operation &op, unsigned operand) {
-    if (isa<nn::AdamOp>(op))
-      return operand >= 4; // scale, lr, both corrections, skip
+    if (auto adam = dyn_cast<nn::AdamOp>(op))
+      return operand >= adam.getGradientScaleMutable().getOperandNumber(); // scale, lr, both corrections, skip
     if (auto sgd = dyn_cast<nn::SgdOp>(op))
-      return operand >= (sgd.getMomentumBuffer() ? 3 : 2); // scale, lr, skip
+      return operand >= sgd.getGradientScaleMutable().getOperandNumber(); // scale, lr, skip
     return false;
   }
   void clone(Operation &op) {

@@ -68,53 +68,68 @@ LogicalResult zero::reference::apply(nn::GlobalNormOp, Operands operands, Result
   return success();
 }
 
-/// The states as they were, where the update is held back.
-static bool keepStates(Value skip, Operands operands, Results results, ArrayRef<unsigned> states) {
-  if (!skip || operands.back().getFloat(0) == 0.0)
-    return false;
-  for (auto [result, operand] : llvm::enumerate(states))
-    results[result] = operands[operand];
-  return true;
-}
+/// What an update reads and writes, by operand and result; what is absent is null or -1.
+namespace {
+struct UpdateTensors {
+  UpdateTensors(Operands operands, Results results, bool hasMaster, bool hasSkip)
+      : results(results), master(operands[hasMaster ? 2 : 0]), gradient(operands[1]),
+        states(operands.drop_front(hasMaster ? 3 : 2)), firstState(hasMaster ? 2 : 1),
+        isHeld(hasSkip && operands.back().getFloat(0) != 0.0) {}
+
+  /// Writes the new value of element `i` of the parameter: of the master, of which the parameter is the rounded one.
+  void setParameter(int64_t i, double value) {
+    results[firstState - 1].setFloat(i, isHeld ? master.getFloat(i) : value);
+    results[0].setFloat(i, results[firstState - 1].getFloat(i));
+  }
+  /// Writes element `i` of moment `number`.
+  void setState(unsigned number, int64_t i, double value) {
+    results[firstState + number].setFloat(i, isHeld ? states[number].getFloat(i) : value);
+  }
+
+  Results results;
+  const HostTensor &master, &gradient; ///< `master`: the parameter where there is none
+  Operands states;                     ///< moments, then scalars
+  unsigned firstState;                 ///< the result that is the first moment
+  bool isHeld;                         ///< states stay as they were
+};
+} // namespace
 
 LogicalResult zero::reference::apply(nn::AdamOp op, Operands operands, Results results) {
-  if (keepStates(op.getSkip(), operands, results, {0, 2, 3}))
-    return success();
-  double gradientScale = operands[4].getFloat(0), learningRate = operands[5].getFloat(0);
-  double correction1 = operands[6].getFloat(0), correction2 = operands[7].getFloat(0);
+  UpdateTensors u(operands, results, static_cast<bool>(op.getMaster()), static_cast<bool>(op.getSkip()));
+  double gradientScale = u.states[2].getFloat(0), learningRate = u.states[3].getFloat(0);
+  double correction1 = u.states[4].getFloat(0), correction2 = u.states[5].getFloat(0);
   double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
   double epsilon = op.getEpsilon().convertToDouble(), weightDecay = op.getWeightDecay().convertToDouble();
   for (int64_t i = 0; i < results[0].getNumElements(); ++i) {
-    double parameter = operands[0].getFloat(i), gradient = operands[1].getFloat(i) * gradientScale;
+    double parameter = u.master.getFloat(i), gradient = u.gradient.getFloat(i) * gradientScale;
     if (op.getDecoupled())
       parameter *= 1.0 - learningRate * weightDecay;
     else
       gradient += weightDecay * parameter;
-    double average = beta1 * operands[2].getFloat(i) + (1.0 - beta1) * gradient;
-    double square = beta2 * operands[3].getFloat(i) + (1.0 - beta2) * gradient * gradient;
+    double average = beta1 * u.states[0].getFloat(i) + (1.0 - beta1) * gradient;
+    double square = beta2 * u.states[1].getFloat(i) + (1.0 - beta2) * gradient * gradient;
     double denominator = std::sqrt(square) / std::sqrt(correction2) + epsilon;
-    results[0].setFloat(i, parameter - learningRate / correction1 * average / denominator);
-    results[1].setFloat(i, average);
-    results[2].setFloat(i, square);
+    u.setParameter(i, parameter - learningRate / correction1 * average / denominator);
+    u.setState(0, i, average);
+    u.setState(1, i, square);
   }
   return success();
 }
 
 LogicalResult zero::reference::apply(nn::SgdOp op, Operands operands, Results results) {
   bool hasMomentum = static_cast<bool>(op.getMomentumBuffer());
-  if (keepStates(op.getSkip(), operands, results, hasMomentum ? ArrayRef<unsigned>{0, 2} : ArrayRef<unsigned>{0}))
-    return success();
-  const HostTensor &scale = operands[hasMomentum ? 3 : 2], &learningRate = operands[hasMomentum ? 4 : 3];
+  UpdateTensors u(operands, results, static_cast<bool>(op.getMaster()), static_cast<bool>(op.getSkip()));
+  const HostTensor &scale = u.states[hasMomentum ? 1 : 0], &learningRate = u.states[hasMomentum ? 2 : 1];
   double momentum = op.getMomentum().convertToDouble(), weightDecay = op.getWeightDecay().convertToDouble();
   for (int64_t i = 0; i < results[0].getNumElements(); ++i) {
-    double parameter = operands[0].getFloat(i);
-    double direction = operands[1].getFloat(i) * scale.getFloat(0) + weightDecay * parameter;
+    double parameter = u.master.getFloat(i);
+    double direction = u.gradient.getFloat(i) * scale.getFloat(0) + weightDecay * parameter;
     if (hasMomentum) {
-      double buffer = momentum * operands[2].getFloat(i) + direction;
-      results[1].setFloat(i, buffer);
+      double buffer = momentum * u.states[0].getFloat(i) + direction;
+      u.setState(0, i, buffer);
       direction = op.getNesterov() ? direction + momentum * buffer : buffer;
     }
-    results[0].setFloat(i, parameter - learningRate.getFloat(0) * direction);
+    u.setParameter(i, parameter - learningRate.getFloat(0) * direction);
   }
   return success();
 }

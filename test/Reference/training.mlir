@@ -82,6 +82,34 @@ func.func @skip() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   return %0#0, %0#1, %0#2, %1#0, %1#1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
+// With a master the update is the master's, and the parameter is the new master, rounded: the old parameter (3, 3) is
+// read by nothing. Held back, the master and so the parameter stay.
+func.func @master() -> (tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>) {
+  %p = nn.constant dense<3.0> : tensor<2xbf16>
+  %g = nn.constant dense<[0.5, 0.25]> : tensor<2xbf16>
+  %w = nn.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  %m = nn.constant dense<[0.1, 0.0]> : tensor<2xf32>
+  %v = nn.constant dense<[0.01, 0.04]> : tensor<2xf32>
+  %s = nn.constant dense<2.0> : tensor<f32>
+  %lr = nn.constant dense<0.1> : tensor<f32>
+  %c1 = nn.constant dense<0.19> : tensor<f32>
+  %c2 = nn.constant dense<0.002> : tensor<f32>
+  %yes = nn.constant dense<1.0> : tensor<f32>
+  // CHECK: @master: tensor<2xbf16> [0.957031, -2]
+  // CHECK-NEXT: tensor<2xf32> [0.955518, -2.00353]
+  // CHECK-NEXT: [0.2, 0.03]
+  // CHECK-NEXT: [0.0112, 0.04005]
+  %0:4 = nn.adam %p, %g master %w, %m, %v scale %s lr %lr correction %c1, %c2 {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : tensor<2xbf16> master tensor<2xf32>, tensor<f32>
+  // CHECK-NEXT: tensor<2xbf16> [0.882812, -2.03125]
+  // CHECK-NEXT: tensor<2xf32> [0.881, -2.03]
+  // CHECK-NEXT: tensor<2xf32> [1.19, 0.3]
+  %1:3 = nn.sgd %p, %g master %w momentum %m scale %s lr %lr {momentum = 0.9 : f64, weight_decay = 0.1 : f64} : tensor<2xbf16> master tensor<2xf32>, tensor<f32>, tensor<2xf32> -> tensor<2xf32>
+  // CHECK-NEXT: tensor<2xbf16> [1, -2]
+  // CHECK-NEXT: tensor<2xf32> [1, -2]
+  %2:2 = nn.sgd %p, %g master %w scale %s lr %lr skip %yes : tensor<f32> {momentum = 0.0 : f64, weight_decay = 0.1 : f64} : tensor<2xbf16> master tensor<2xf32>, tensor<f32>
+  return %0#0, %0#1, %0#2, %0#3, %1#0, %1#1, %1#2, %2#0, %2#1 : tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<2xf32>
+}
+
 // A group computes what its body computes.
 func.func @group() -> (tensor<2xf32>, tensor<2xf32>) {
   %p = nn.constant dense<[1.0, -2.0]> : tensor<2xf32>

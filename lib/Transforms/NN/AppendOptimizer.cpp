@@ -224,14 +224,14 @@ private:
       Location at = parameter.value.getLoc();
       if (isAdam) {
         auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i],
-                                 first[i], second[i], scale, rate, correction1, correction2, skip, f64(beta1),
+                                 Value(), first[i], second[i], scale, rate, correction1, correction2, skip, f64(beta1),
                                  f64(beta2), f64(epsilon), f64(weightDecay), unit(optimizer == "adamw"));
         newFirst.push_back(op.getNewExpAvg());
         newSecond.push_back(op.getNewExpAvgSq());
         newParameters.push_back(op.getNewParameter());
       } else {
-        auto op = SgdOp::create(builder, at, type, hasMomentum ? type : Type(), parameters[i], gradients[i],
-                                hasMomentum ? first[i] : Value(), scale, rate, skip, f64(momentum),
+        auto op = SgdOp::create(builder, at, type, Type(), hasMomentum ? type : Type(), parameters[i], gradients[i],
+                                Value(), hasMomentum ? first[i] : Value(), scale, rate, skip, f64(momentum),
                                 f64(weightDecay), unit(nesterov));
         newParameters.push_back(op.getNewParameter());
         if (hasMomentum)

@@ -200,6 +200,74 @@ func.func @adam_weight_decay(%p: tensor<4xf32>, %s: tensor<f32>) {
 
 // -----
 
+func.func @adam_gradient_shape(%p: tensor<4xf32>, %g: tensor<5xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{gradient has type 'tensor<5xf32>' but the parameter has 'tensor<4xf32>'}}
+  %0:3 = nn.adam %p, %g, %p, %p scale %s lr %s correction %s, %s {beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xf32> gradient tensor<5xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @adam_narrow_master(%p: tensor<4xbf16>, %w: tensor<4xf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{master has type 'tensor<4xf16>', which is not wider than the parameter's 'tensor<4xbf16>'}}
+  %0:4 = nn.adam %p, %p master %w, %w, %w scale %s lr %s correction %s, %s {beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> master tensor<4xf16>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sgd_master_shape(%p: tensor<4xbf16>, %w: tensor<5xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{master has type 'tensor<5xf32>', which is not wider than the parameter's 'tensor<4xbf16>'}}
+  %0:2 = nn.sgd %p, %p master %w scale %s lr %s {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> master tensor<5xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sgd_master_buffer(%p: tensor<4xbf16>, %w: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{momentum buffer has type 'tensor<4xbf16>' but the master has 'tensor<4xf32>'}}
+  %0:3 = nn.sgd %p, %p master %w momentum %p scale %s lr %s {momentum = 0.9 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> master tensor<4xf32>, tensor<f32>, tensor<4xbf16> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @adam_master_lost(%p: tensor<4xbf16>, %w: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{takes and gives a master, or neither}}
+  %0:3 = "nn.adam"(%p, %p, %w, %w, %w, %s, %s, %s, %s) <{beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+      : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @adam_new_parameter(%p: tensor<4xbf16>, %w: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{new parameter has type 'tensor<4xf32>' but the parameter has 'tensor<4xbf16>'}}
+  %0:4 = "nn.adam"(%p, %p, %w, %w, %w, %s, %s, %s, %s) <{beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+      : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @adam_new_master(%p: tensor<4xbf16>, %w: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{new master has type 'tensor<4xf64>' but the master has 'tensor<4xf32>'}}
+  %0:4 = "nn.adam"(%p, %p, %w, %w, %w, %s, %s, %s, %s) <{beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+      : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xbf16>, tensor<4xf64>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @adam_moment(%p: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{new exp_avg has type 'tensor<4xf64>' but the parameter has 'tensor<4xf32>'}}
+  %0:3 = "nn.adam"(%p, %p, %p, %p, %s, %s, %s, %s) <{beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 1, 1, 1, 1, 1, 1, 0>}>
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf64>, tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @adam_skip(%p: tensor<4xf32>, %s: tensor<f32>, %k: tensor<f64>) {
   // expected-error @+1 {{skip has type 'tensor<f64>' but the other scalars have 'tensor<f32>'}}
   %0:3 = nn.adam %p, %p, %p, %p scale %s lr %s correction %s, %s skip %k : tensor<f64> {beta1 = 0.9 : f64, beta2 = 0.99 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xf32>, tensor<f32>

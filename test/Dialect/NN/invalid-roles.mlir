@@ -150,3 +150,46 @@ func.func @batched_value(%x: tensor<4xf32> {nn.batched = true, nn.role = #nn.rol
 func.func @batched_scalar(%x: tensor<f32>) -> (tensor<f32> {nn.batched, nn.role = #nn.role<output "y">}) {
   return %x : tensor<f32>
 }
+
+// -----
+
+// What is narrower than the argument, or no float, is not rounded to it.
+// expected-error @+1 {{argument #0 holds 16 bytes but nn.data names 8 of file 'w.onnx'}}
+func.func @data_widened(%x: tensor<4xf32> {nn.role = #nn.role<parameter "w">, nn.data = #nn.external<"w.onnx", 0, 8, 7>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 holds 8 bytes but nn.data names 16 of file 'w.onnx'}}
+func.func @data_integers(%x: tensor<4xi16> {nn.role = #nn.role<frozen "w">, nn.data = #nn.external<"w.onnx", 0, 16, 7>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has type 'tensor<4xbf16>' but its nn.data has 'tensor<4xf16>'}}
+func.func @data_other(%x: tensor<4xbf16> {nn.role = #nn.role<frozen "w">, nn.data = dense<1.0> : tensor<4xf16>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has type 'tensor<4xbf16>' but its nn.data makes 'f16'}}
+func.func @initial_other(%x: tensor<4xbf16> {nn.role = #nn.role<frozen "w">, nn.data = #nn.initial<normal 1.0 seed 7 : f16>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 is a state of type 'tensor<i64>' but nn.data is 2.000000e+00 : f64, not a number of its kind}}
+func.func @state_number(%x: tensor<i64> {nn.role = #nn.role<scale_hysteresis "">, nn.data = 2.0}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has role loss_scale but 1 dimensions, not 0}}
+func.func @state_shape(%x: tensor<1xf32> {nn.role = #nn.role<loss_scale "">, nn.data = 2.0}) {
+  return
+}

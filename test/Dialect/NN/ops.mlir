@@ -239,6 +239,40 @@ func.func @optimizers(%p: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %
   return
 }
 
+// The type of the gradient is written where it is not the parameter's.
+// CHECK-LABEL: func @masters
+func.func @masters(%p: tensor<4xbf16>, %g: tensor<4xf16>, %w: tensor<4xf32>, %s: tensor<f32>) {
+  // CHECK-NEXT: nn.adam %{{.*}}, %{{.*}} master %{{.*}}, %{{.*}}, %{{.*}} scale %{{.*}} correction %{{.*}}, %{{.*}} skip %{{.*}} : tensor<f32> {beta1 = {{.*}}} : tensor<4xbf16> master tensor<4xf32>, tensor<f32>
+  %0:4 = nn.adam %p, %p master %w, %w, %w scale %s lr %s correction %s, %s skip %s : tensor<f32> {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> master tensor<4xf32>, tensor<f32>
+  // CHECK-NEXT: nn.adam %{{.*}} : tensor<4xbf16> gradient tensor<4xf32> master tensor<4xf32>, tensor<f32>
+  %1:4 = nn.adam %p, %w master %w, %w, %w scale %s lr %s correction %s, %s {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> gradient tensor<4xf32> master tensor<4xf32>, tensor<f32>
+  // CHECK-NEXT: nn.sgd %{{.*}}, %{{.*}} master %{{.*}} momentum %{{.*}} scale {{.*}} : tensor<4xbf16> gradient tensor<4xf16> master tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  %2:3 = nn.sgd %p, %g master %w momentum %w scale %s lr %s {momentum = 0.9 : f64, weight_decay = 0.0 : f64} : tensor<4xbf16> gradient tensor<4xf16> master tensor<4xf32>, tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  // CHECK-NEXT: nn.sgd %{{.*}}, %{{.*}} scale {{.*}} : tensor<4xf32> gradient tensor<4xbf16>, tensor<f32>
+  %3 = nn.sgd %w, %p scale %s lr %s {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<4xf32> gradient tensor<4xbf16>, tensor<f32>
+  return
+}
+
+// What a file holds in a wider float is rounded where it is read; states start with a number.
+// CHECK-LABEL: func @narrowed
+// CHECK-SAME: tensor<2xbf16> {nn.data = #nn.external<"w.bin", 0, 8, 4660>, nn.role = #nn.role<parameter "w">}
+// CHECK-SAME: tensor<2xf16> {nn.data = #nn.external<"w.bin", 0, 16, 4660>, nn.role = #nn.role<frozen "d">}
+// CHECK-SAME: tensor<2xbf16> {nn.data = dense<1.000000e+00> : tensor<2xf32>, nn.role = #nn.role<frozen "c">}
+// CHECK-SAME: tensor<2xbf16> {nn.data = #nn.initial<{{.*}} : f32>, nn.role = #nn.role<parameter "i">}
+// CHECK-SAME: tensor<f32> {nn.data = 6.553600e+04 : f64, nn.role = #nn.role<loss_scale "">}
+// CHECK-SAME: tensor<i64> {nn.data = 0 : i64, nn.role = #nn.role<scale_window_steps "">}
+// CHECK-SAME: tensor<i64> {nn.data = 2 : i64, nn.role = #nn.role<scale_hysteresis "">}
+func.func @narrowed(%w: tensor<2xbf16> {nn.role = #nn.role<parameter "w">, nn.data = #nn.external<"w.bin", 0, 8, 0x1234>},
+                    %d: tensor<2xf16> {nn.role = #nn.role<frozen "d">, nn.data = #nn.external<"w.bin", 0, 16, 0x1234>},
+                    %c: tensor<2xbf16> {nn.role = #nn.role<frozen "c">, nn.data = dense<1.0> : tensor<2xf32>},
+                    %i: tensor<2xbf16> {nn.role = #nn.role<parameter "i">, nn.data = #nn.initial<normal 1.0 seed 7 : f32>},
+                    %m: tensor<2xf32> {nn.role = #nn.role<master "w">},
+                    %l: tensor<f32> {nn.role = #nn.role<loss_scale "">, nn.data = 65536.0 : f64},
+                    %s: tensor<i64> {nn.role = #nn.role<scale_window_steps "">, nn.data = 0 : i64},
+                    %h: tensor<i64> {nn.role = #nn.role<scale_hysteresis "">, nn.data = 2 : i64}) {
+  return
+}
+
 // CHECK-LABEL: func @roles
 // CHECK-SAME: nn.data = #nn.external<"w.bin", 0, 8, 4660>, nn.role = #nn.role<parameter "h.0.w">
 // CHECK-SAME: nn.data = dense<1.000000e+00> : tensor<2xf32>, nn.role = #nn.role<frozen "c">

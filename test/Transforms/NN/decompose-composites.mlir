@@ -146,6 +146,20 @@ func.func @sgd_skip(%p: tensor<4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %s:
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// The new parameter is the new master, held back or not, rounded; the old one is not read.
+// CHECK-LABEL: @adam_master
+// CHECK:         %[[HELD:.*]] = nn.broadcast
+// CHECK-NOT:     %arg0
+// CHECK:         %[[G:.*]] = nn.cast %arg1 : tensor<4xbf16> to tensor<4xf32>
+// CHECK-NOT:     %arg0
+// CHECK:         %[[W:.*]] = nn.select %[[HELD]], %arg2, %{{.*}} :
+// CHECK:         %[[P:.*]] = nn.cast %[[W]] : tensor<4xf32> to tensor<4xbf16>
+// CHECK:         return %[[P]], %[[W]]
+func.func @adam_master(%p: tensor<4xbf16>, %g: tensor<4xbf16>, %w: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %s: tensor<f32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0:4 = nn.adam %p, %g master %w, %m, %v scale %s lr %s correction %s, %s skip %s : tensor<f32> {beta1 = 9.0e-1, beta2 = 9.9e-1, epsilon = 1.0e-8, weight_decay = 1.0e-1} : tensor<4xbf16> master tensor<4xf32>, tensor<f32>
+  return %0#0, %0#1 : tensor<4xbf16>, tensor<4xf32>
+}
+
 // CHECK-LABEL: @attention_f64
 // CHECK-NOT:     nn.attention
 // CHECK:         return
