@@ -139,10 +139,11 @@ class Driver:
         metrics, export = folder / "metrics.jsonl", folder / "final.safetensors"
         command = [self.binaries / "zero-run", program, "--data", self.golden / f"{case.model}.data.npz", "--steps", STEPS,
                    "--metrics", metrics, "--export", export]
-        if case.comm == "mpi":
-            command = ["mpirun", "--oversubscribe", "-n", case.ranks] + command
-        else:
+        if case.comm == "loopback":
             command += ["--comm=loopback", f"--ranks={case.ranks}"]
+        else:
+            command = ["mpirun", "--oversubscribe", "-n", case.ranks] + command
+            command.append("--shared-memory=" + {"mpi": "auto", "messages": "off"}[case.comm])
         environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
         run_command(command, 180, env={**environment, **os.environ})
@@ -274,7 +275,7 @@ def arguments():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--stage", type=int, default=0)
     parser.add_argument("--prefetch", action="store_true")
-    parser.add_argument("--comm", choices=["loopback", "mpi"], default="loopback")
+    parser.add_argument("--comm", choices=suites.COMMS, default="loopback")
     parser.add_argument("--bucket", type=int)
     parser.add_argument("--reduce-at", choices=["step", "micro_batch"])
     parser.add_argument("--micro-batch", type=int)

@@ -69,7 +69,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
   const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
   const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
-  std::string format = "npz", device = "cpu", comm, onNan = "stop", flightRecorder = "zero-flight-recorder";
+  std::string format = "npz", device = "cpu", comm, onNan = "stop", sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -110,6 +110,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));
   app.add_option("--ranks", flags.ranks, "Ranks of a loopback job (default: the program's world size)")
       ->type_name("N")->check(CLI::Range(1u, 4096u).description(""));
+  app.add_option("--shared-memory", sharedMemory,
+                 "auto (default): MPI ranks of one machine read each other's memory in place; off: they exchange messages as over a "
+                 "network, to the same numbers")
+      ->type_name("auto|off")->check(CLI::IsMember({"auto", "off"}).description(""));
   app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
       ->type_name("N")->check(CLI::Range(1u, 1024u).description(""));
   app.add_option("--flight-recorder", flightRecorder,
@@ -135,6 +139,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   training.data.format = formats.at(format);
   flags.device = devices.at(device);
   training.onNan = onNans.at(onNan);
+  flags.sharedMemory = sharedMemory == "auto";
   flags.flightRecorder = flightRecorder == "none" ? "" : flightRecorder;
   if (!comm.empty())
     flags.comm = comms.at(comm);

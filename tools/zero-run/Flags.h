@@ -16,6 +16,7 @@ struct RunFlags {
   std::optional<CommKind> comm; ///< as given
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;
+  bool sharedMemory = true;
   std::string flightRecorder; ///< a folder; empty: none
 };
 

@@ -70,7 +70,7 @@ Status Executor::Impl::allocate() {
   if (generated && device->runs()) {
     ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, variant));
   }
-  ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank()));
+  ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank(), bootstrap.sharesMemory()));
   return device->runs() ? memory.loadWeights(container) : Status();
 }
 
@@ -191,6 +191,7 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
     ZERO_ASSIGN_OR_RETURN(impl->variant, agreeOnVariant(container, bootstrap, generated));
   }
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->allocate()));
+  ZERO_RETURN_IF_ERROR(bootstrap.share(impl->memory.shared()));
   ZERO_RETURN_IF_ERROR(impl->createChannels());
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->build()));
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));

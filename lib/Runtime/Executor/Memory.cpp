@@ -3,13 +3,30 @@
 
 namespace zero {
 
-Expected<Memory> Memory::allocate(const schema::Plan &plan, Device &device, unsigned rank) {
+/// Where this rank's sources of all collectives lie, for each arena.
+static std::vector<std::vector<ByteRange>> findSources(const schema::Plan &plan, unsigned rank) {
+  std::vector<std::vector<ByteRange>> ranges(records(plan.arenas()).size());
+  for (const schema::Section *section : records(plan.sections()))
+    for (const schema::Command *command : records(section->commands()))
+      if (const schema::Collective *collective = command->action_as_Collective()) {
+        const schema::Slice &source = *collective->source();
+        const schema::Buffer *buffer = records(plan.buffers())[source.buffer()];
+        uint64_t begin = buffer->offset() + source.offset() + rank * source.rank_stride();
+        ranges[buffer->arena()].push_back({begin, begin + source.size()});
+      }
+  return ranges;
+}
+
+Expected<Memory> Memory::allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share) {
   Memory memory;
   memory.plan = &plan;
   memory.rank = rank;
+  std::vector<std::vector<ByteRange>> sources(records(plan.arenas()).size());
+  if (share)
+    sources = findSources(plan, rank);
   for (const schema::Arena *arena : records(plan.arenas())) {
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> allocated,
-                          device.allocate(std::string(text(arena->name())), arena->size_bytes()));
+                          device.allocate(std::string(text(arena->name())), arena->size_bytes(), sources[memory.arenas.size()]));
     memory.arenas.push_back(std::move(allocated));
   }
   return memory;
@@ -26,6 +43,13 @@ uint64_t Memory::deviceBytes() const {
     if (records(plan->arenas())[static_cast<uint32_t>(i)]->kind() == schema::MemoryKind::device)
       bytes += arenas[i]->size();
   return bytes;
+}
+
+std::vector<SharedMemory> Memory::shared() const {
+  std::vector<SharedMemory> memory;
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    memory.push_back(arena->shared());
+  return memory;
 }
 
 Status Memory::loadWeights(const Container &container) {

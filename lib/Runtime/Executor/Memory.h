@@ -11,13 +11,15 @@ namespace zero {
 
 class Memory {
 public:
-  /// Allocates every arena of the plan.
-  static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank);
+  /// Allocates every arena of the plan; `share`: so that peers can read the sources of its collectives in place.
+  static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share);
   /// Fills parameters and frozen tensors with the container's weights: this rank's part, or all where it holds all.
   Status loadWeights(const Container &container);
 
   std::byte *at(const schema::Slice &slice) const;
   uint64_t deviceBytes() const;
+  /// What peers can read, an entry for each arena.
+  std::vector<SharedMemory> shared() const;
 
 private:
   Status loadParameter(const Container &container, const schema::State &state);

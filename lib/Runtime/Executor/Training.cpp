@@ -64,7 +64,8 @@ private:
 
   /// Of the processes of all ranks the one that grew most.
   Status measureProcesses(StepReport &report) {
-    uint64_t now = processBytes();
+    // What is mapped of other ranks' memory is counted there.
+    uint64_t now = processBytes() - bootstrap.bytesOfPeers();
     std::string mine = std::to_string(now - std::min(now, options.processBytesAtStart));
     ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine));
     for (const std::string &one : all)

@@ -9,8 +9,10 @@
 
 #include "zero/Runtime/Base/NarrowFloats.h"
 #include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/HAL/Device.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include <cstring>
+#include <memory_resource>
 
 namespace zero::test {
 
@@ -65,13 +67,14 @@ inline void store(FloatType type, std::byte *memory, uint64_t i, float value) {
       return Status::programFailed("elements " + std::to_string(elements) + ": not " #condition);            \
   } while (false)
 
-/// Tests one channel with `elements` per rank, apart and in place. Fails with what did not hold.
-inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
+/// Tests one channel with `elements` per rank, apart and in place, in `memory`. Fails with what did not hold.
+inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements,
+                               std::pmr::memory_resource *memory = std::pmr::get_default_resource()) {
   uint64_t bytes = elements * sizeof(float), before = channel.bytesSent();
   std::vector<std::byte> staging(std::max(reduceScatterStagingBytes(bytes, ranks), controlSumStagingBytes(bytes * 2, ranks)) + 1);
 
   for (bool inPlace : {false, true}) {
-    std::vector<float> whole(elements * ranks, -1.0f), own(elements);
+    std::pmr::vector<float> whole(elements * ranks, -1.0f, memory), own(elements, memory);
     float *source = inPlace ? whole.data() + rank * elements : own.data();
     for (uint64_t i = 0; i < elements; ++i)
       source[i] = valueOf(rank, i);
@@ -91,8 +94,8 @@ inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, 
       ZERO_CONFORM((inPlace && i / elements == rank) || sameBits(whole[i], valueOf(rank, i)));
     std::fill(whole.begin(), whole.end(), 0.0f);
 
-    std::vector<float> values(elements), result(elements);
-    std::vector<int64_t> counts(elements), total(elements);
+    std::pmr::vector<float> values(elements, memory), result(elements, memory);
+    std::pmr::vector<int64_t> counts(elements, memory), total(elements, memory);
     for (uint64_t i = 0; i < elements; ++i)
       values[i] = valueOf(rank, i), counts[i] = INT64_MAX - static_cast<int64_t>(rank + i);
     float *sum = inPlace ? values.data() : result.data();
@@ -143,6 +146,10 @@ inline const uint64_t kConformanceSizes[] = {1,      3,      64,      1000,
 
 inline const uint64_t kNarrowSizes[] = {1, 1000, 262143, 262144, 524288 + 17};
 
+/// The collectives once more, now with sources that the ranks of a machine can read in place: on all of its ranks, on none, and on
+/// some alone.
+inline Status checkSharedMemory(Bootstrap &bootstrap);
+
 /// The whole suite on one rank: also two channels used by two threads at once, and the bootstrap.
 inline Status checkJob(Bootstrap &bootstrap);
 
@@ -188,7 +195,42 @@ inline zero::Status zero::test::checkJob(Bootstrap &bootstrap) {
     if (here.ok())
       here = checkFloatTypes(*first, rank, ranks, size);
   thread.join();
-  return here.ok() ? inThread : here;
+  ZERO_RETURN_IF_ERROR(here);
+  ZERO_RETURN_IF_ERROR(inThread);
+  return checkSharedMemory(bootstrap);
+}
+
+inline zero::Status zero::test::checkSharedMemory(Bootstrap &bootstrap) {
+  unsigned rank = bootstrap.rank(), ranks = bootstrap.size();
+  uint64_t elements = 0; // for ZERO_CONFORM
+  constexpr uint64_t kSizes[] = {1, 1000, 131073, 262145};
+  const uint64_t half = uint64_t(16 << 20) * (ranks + 2), bytes = 2 * half + 10000; // not a multiple of a page's
+  std::unique_ptr<Device> device = createCpuDevice();
+  std::vector<ByteRange> ranges;
+  if (bootstrap.sharesMemory())
+    ranges = {{half + 9000, bytes}, {4097, half}, {half - 1, half + 100}};
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", bytes, ranges));
+  ZERO_CONFORM(arena->shared().ranges.size() == (bootstrap.sharesMemory() ? 2u : 0u));
+  ZERO_RETURN_IF_ERROR(bootstrap.share({SharedMemory(), arena->shared()}));
+  ZERO_CONFORM(bootstrap.bytesOfPeers() == 0);
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> first, bootstrap.createChannel());
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> second, bootstrap.createChannel());
+  auto check = [&](Channel &channel, uint64_t begin, uint64_t size, bool shared) -> Status {
+    std::pmr::monotonic_buffer_resource part(arena->data() + begin, size, std::pmr::null_memory_resource());
+    for (uint64_t count : kSizes)
+      ZERO_RETURN_IF_ERROR(checkCollectives(channel, rank, ranks, count, shared ? &part : std::pmr::get_default_resource()));
+    return {};
+  };
+  Status inThread;
+  std::thread thread([&] { inThread = check(*second, half + 9000, half, true); });
+  Status here = check(*first, 8192, half - 8192, true);
+  thread.join();
+  ZERO_RETURN_IF_ERROR(here);
+  ZERO_RETURN_IF_ERROR(inThread);
+  if (bootstrap.sharesMemory())
+    ZERO_CONFORM(bootstrap.bytesOfPeers() > 0);
+  ZERO_RETURN_IF_ERROR(check(*first, 8192, half - 8192, false));
+  return check(*second, 8192, half - 8192, rank % 2 == 0);
 }
 
 #endif

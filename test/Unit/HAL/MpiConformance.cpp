@@ -1,10 +1,13 @@
 //===- MpiConformance.cpp - The MPI channel, run under mpirun -------------===//
 //
-// MpiConformance [conform | fail | stick | refuse | throw | stop | exit | kill | stop-in-gather | stop-in-broadcast | stop-at-end]: with an argument
-// other than `conform`, the last rank goes astray in that way. `stop`: SIGSTOP, in the middle of a stream of collectives.
+// MpiConformance [conform | messages | machines | fail | stick | refuse | throw | stop | exit | kill | stop-in-gather | stop-in-broadcast | stop-at-end | unmappable]: with an argument
+// behind `machines`, the last rank goes astray in that way. `stop`: SIGSTOP, in the middle of a stream of collectives. `conform` reads
+// in place what it can, `messages` nothing; for `machines` ranks 0, 1 and the others are on two. With a second argument `shared` the
+// memory of `stop`, `exit` and `kill` is.
 //
 //===----------------------------------------------------------------------===//
 #include "test/Unit/HAL/ChannelConformance.h"
+#include "zero/Runtime/Base/Env.h"
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
@@ -13,11 +16,11 @@
 
 using namespace zero;
 
-static Status runRank(Bootstrap &bootstrap, const std::string &mode) {
-  if (mode == "conform") {
+static Status runRank(Bootstrap &bootstrap, const std::string &mode, bool shared) {
+  if (mode == "conform" || mode == "messages" || mode == "machines") {
     ZERO_RETURN_IF_ERROR(test::checkJob(bootstrap));
     if (bootstrap.rank() == 0)
-      std::printf("%u ranks conform\n", bootstrap.size());
+      std::printf("%u ranks conform%s\n", bootstrap.size(), bootstrap.sharesMemory() ? " and read in place" : "");
     return {};
   }
   bool last = bootstrap.rank() == bootstrap.size() - 1;
@@ -31,6 +34,12 @@ static Status runRank(Bootstrap &bootstrap, const std::string &mode) {
     char byte = 0;
     return mode == "stop-in-gather" ? bootstrap.allGather("x").status() : bootstrap.broadcast(&byte, 1, bootstrap.size() - 1);
   }
+  constexpr size_t kBytes = 3000000;
+  std::unique_ptr<Device> device = createCpuDevice();
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("source", kBytes, {{0, shared ? kBytes : 0}}));
+  if (mode == "unmappable")
+    return bootstrap.share({{arena->data(), kBytes, /*file=*/-1, {{0, kBytes}}}});
+  ZERO_RETURN_IF_ERROR(bootstrap.share({arena->shared()}));
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
   if (mode == "stop-at-end") {
     bootstrap.view().moveTo(JobView::kExporting);
@@ -40,10 +49,10 @@ static Status runRank(Bootstrap &bootstrap, const std::string &mode) {
   }
   if (mode == "stop" || mode == "exit" || mode == "kill") {
     uint32_t name = bootstrap.view().addName({"all_gather", "b0", "w", "all_gather b0 (w ...)"});
-    std::vector<char> target(bootstrap.size() * 3000000), source(3000000);
+    std::vector<char> target(bootstrap.size() * kBytes);
     for (int i = 0; i < 100; ++i) {
       channel->announce(name);
-      ZERO_RETURN_IF_ERROR(channel->allGather(source.data(), target.data(), source.size()));
+      ZERO_RETURN_IF_ERROR(channel->allGather(arena->data(), target.data(), kBytes));
       if (last && i == 50)
         mode == "exit" ? ::_exit(0) : (void)::raise(mode == "stop" ? SIGSTOP : SIGKILL);
     }
@@ -67,7 +76,11 @@ int main(int argc, char **argv) {
   };
   options.report = [](const Status &status) { std::fprintf(stderr, "MpiConformance: %s\n", status.message().c_str()); };
   std::string mode = argc > 1 ? argv[1] : "conform";
-  if (mode == "conform")
+  if (mode == "conform" || mode == "messages" || mode == "machines")
     options.timeoutSeconds = 60;
-  return runMpi(options, [&](Bootstrap &bootstrap) { return runRank(bootstrap, mode); });
+  options.sharedMemory = mode != "messages";
+  if (mode == "machines")
+    options.machine = env::launchedRank() < 2 ? "first" : "second";
+  bool shared = argc > 2 && std::string(argv[2]) == "shared";
+  return runMpi(options, [&](Bootstrap &bootstrap) { return runRank(bootstrap, mode, shared); });
 }

@@ -11,6 +11,10 @@ namespace zero {
 /// system does not say.
 uint64_t processBytes();
 
+/// Of `size` bytes at `address`, both multiples of a page's: those that are mapped to memory in this process now, as
+/// /proc/self/pagemap says; 0 where the system does not say.
+uint64_t residentBytes(const void *address, uint64_t size);
+
 } // namespace zero
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef ZERO_RUNTIME_HAL_BOOTSTRAP_H
 #define ZERO_RUNTIME_HAL_BOOTSTRAP_H
 
+#include "zero/Runtime/HAL/Arena.h"
 #include "zero/Runtime/HAL/Channel.h"
 #include "zero/Runtime/HAL/Failure.h"
 #include "zero/Runtime/HAL/JobView.h"
@@ -31,6 +32,14 @@ public:
   virtual Expected<std::vector<std::string>> allGather(const std::string &mine) = 0;
   virtual Expected<std::unique_ptr<Channel>> createChannel() = 0;
 
+  /// Whether other ranks of this machine would read memory of this rank in place, if it is allocated so that it can be shared.
+  virtual bool sharesMemory() const { return false; }
+  /// Lets the ranks of this machine read `memory` in place: collectives of channels that are created from now on send no messages
+  /// between ranks of a machine whose sources all lie in what was shared. `memory` outlives the channels. May be called once.
+  virtual Status share(std::vector<SharedMemory> memory) { return {}; }
+  /// Bytes of other ranks' memory that this process has mapped: they are in its resident set, and not its own.
+  virtual uint64_t bytesOfPeers() const { return 0; }
+
   /// Ends the job on all ranks because of an error that this rank alone knows. Where it returns, no peer touches this
   /// rank's buffers any more: call it while they live.
   virtual void abort(const Status &error) = 0;
@@ -53,6 +62,10 @@ struct JobOptions {
   /// Keeps what `view` shows of `ranks` after a rank was lost; gives what the message of the error ends with. May be called by
   /// several ranks. Not set: nothing is kept.
   std::function<std::string(const JobView &view, const std::vector<unsigned> &ranks)> record;
+  /// Whether processes of one machine read each other's memory in place instead of exchanging messages.
+  bool sharedMemory = true;
+  /// What tells machines apart; empty: what the system says. For tests of jobs on several machines.
+  std::string machine;
 };
 
 /// Rank `rank` of `size` alone, for a device that does not run: there are no peers, and its channels carry nothing.

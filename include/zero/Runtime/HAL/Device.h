@@ -11,6 +11,7 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace zero {
 
@@ -25,7 +26,9 @@ struct QueueOptions {
 class Device {
 public:
   virtual ~Device() = default;
-  virtual Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size) = 0;
+  /// `shared`: bytes that peers of the machine are to read in place (Bootstrap::share).
+  virtual Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size,
+                                                    const std::vector<ByteRange> &shared = {}) = 0;
   virtual std::unique_ptr<Queue> createQueue(const QueueOptions &options, Failure &failure) = 0;
   /// The name is for backends that show it.
   virtual std::unique_ptr<Event> createEvent(const std::string &name = "") = 0;

@@ -1,13 +1,17 @@
 //===- CpuDevice.cpp - Arenas, queues and events of a CPU -----------------===//
 #include "lib/Runtime/HAL/CPU/CpuEvent.h"
 #include "lib/Runtime/HAL/CPU/CpuQueue.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace zero {
 namespace {
+
+constexpr uint64_t kPage = 4096;
 
 class CpuArena final : public Arena {
 public:
@@ -15,13 +19,48 @@ public:
   ~CpuArena() override {
     if (base)
       ::munmap(base, bytes);
+    if (file >= 0)
+      ::close(file);
   }
   std::byte *data() const override { return static_cast<std::byte *>(base); }
   uint64_t size() const override { return bytes; }
+  SharedMemory shared() const override { return {data(), bytes, file, sharedRanges}; }
+
+  /// Puts a file in memory behind the pages of `ranges`. Only those: the system has large pages for private memory alone, unless told
+  /// otherwise, and what no peer reads keeps them.
+  bool share(const std::vector<ByteRange> &ranges) {
+    sharedRanges = wholePages(ranges, bytes);
+    if (sharedRanges.empty())
+      return true;
+    file = ::memfd_create("zero-arena", MFD_CLOEXEC); // it needs no name, and nothing is left of it after its last process
+    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0)
+      return false;
+    for (auto [begin, end] : sharedRanges)
+      if (::mmap(data() + begin, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(begin)) == MAP_FAILED)
+        return false;
+    return true;
+  }
 
 private:
+  static std::vector<ByteRange> wholePages(std::vector<ByteRange> ranges, uint64_t size) {
+    for (ByteRange &range : ranges)
+      range = {range.begin / kPage * kPage, std::min((range.end + kPage - 1) / kPage * kPage, (size + kPage - 1) / kPage * kPage)};
+    std::erase_if(ranges, [](ByteRange range) { return range.begin >= range.end; });
+    std::sort(ranges.begin(), ranges.end(), [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
+    std::vector<ByteRange> joined;
+    for (ByteRange range : ranges) {
+      if (!joined.empty() && range.begin <= joined.back().end)
+        joined.back().end = std::max(joined.back().end, range.end);
+      else
+        joined.push_back(range);
+    }
+    return joined;
+  }
+
   void *base;
   uint64_t bytes;
+  int file = -1;
+  std::vector<ByteRange> sharedRanges;
 };
 
 /// What the system says that it can still give, or the largest number where it says nothing.
@@ -35,7 +74,7 @@ uint64_t availableBytes() {
 
 class CpuDevice final : public Device {
 public:
-  Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size) override {
+  Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size, const std::vector<ByteRange> &shared) override {
     if (size == 0)
       return std::unique_ptr<Arena>(std::make_unique<CpuArena>(nullptr, 0));
     std::string what = "arena '" + name + "' of " + std::to_string(size) + " bytes";
@@ -47,9 +86,12 @@ public:
     if (base == MAP_FAILED)
       return Status::programFailed(what + " cannot be allocated: " + std::strerror(errno));
     ::madvise(base, size, MADV_HUGEPAGE); // fewer pages where the system has large ones; nothing depends on it
-    for (uint64_t offset = 0; offset < size; offset += 4096)
+    auto arena = std::make_unique<CpuArena>(base, size);
+    if (!arena->share(shared))
+      return Status::programFailed(what + " cannot be shared with the ranks of this machine: " + std::strerror(errno));
+    for (uint64_t offset = 0; offset < size; offset += kPage)
       static_cast<volatile std::byte *>(base)[offset] = std::byte(0);
-    return std::unique_ptr<Arena>(std::make_unique<CpuArena>(base, size));
+    return std::unique_ptr<Arena>(std::move(arena));
   }
 
   std::unique_ptr<Queue> createQueue(const QueueOptions &options, Failure &failure) override {

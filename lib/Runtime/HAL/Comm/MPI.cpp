@@ -79,8 +79,29 @@ public:
     ZERO_RETURN_IF_ERROR(wait(&request));
     ZERO_MPI(MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN));
     return std::unique_ptr<Channel>(
-        std::make_unique<MpiChannel>(duplicate, ++created, *jobView, options.timeoutSeconds, theFailure));
+        std::make_unique<MpiChannel>(duplicate, ++created, *jobView, peers.get(), options.timeoutSeconds, theFailure));
   }
+
+  bool sharesMemory() const override { return options.sharedMemory && hasNeighbours(); }
+
+  Status share(std::vector<SharedMemory> memory) override {
+    std::unique_ptr<SharedPeers> mine;
+    std::string introduction;
+    if (sharesMemory()) {
+      ZERO_ASSIGN_OR_RETURN(mine, SharedPeers::create(rank(), std::move(memory)));
+      introduction = mine->introduction();
+    }
+    ZERO_ASSIGN_OR_RETURN(std::vector<std::string> introductions, allGather(introduction));
+    // All ranks of a machine, or none: each knows what the others do.
+    for (unsigned other = 0; other < size(); ++other)
+      if (jobView->processOf(other) && introductions[other].empty())
+        mine = nullptr;
+    Status met = mine ? mine->meet(introductions, *jobView) : Status();
+    peers = std::move(mine);
+    return agree(met);
+  }
+
+  uint64_t bytesOfPeers() const override { return peers ? peers->bytesOfPeers() : 0; }
 
   void abort(const Status &error) override {
     std::string kept;
@@ -103,6 +124,12 @@ public:
   }
 
 private:
+  bool hasNeighbours() const {
+    for (unsigned other = 0; other < size(); ++other)
+      if (jobView->processOf(other))
+        return true;
+    return false;
+  }
   Status wait(MPI_Request *request) {
     return waitForRequests(request, 1, options.timeoutSeconds, theFailure, *this);
   }
@@ -117,6 +144,7 @@ private:
   MPI_Comm communicator;
   const JobOptions &options;
   std::unique_ptr<SharedJobView> jobView;
+  std::unique_ptr<SharedPeers> peers; ///< null: all is messages
   const int own, count;
   const uint32_t broadcastName, gatherName;
   unsigned created = 0;
@@ -157,7 +185,7 @@ int runMpi(const JobOptions &options, const std::function<Status(Bootstrap &)> &
   if (started.ok()) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    view = SharedJobView::create(static_cast<unsigned>(rank), static_cast<unsigned>(size));
+    view = SharedJobView::create(static_cast<unsigned>(rank), static_cast<unsigned>(size), options.machine);
   }
   if (!view.ok()) {
     if (options.report)

@@ -1,11 +1,12 @@
 //===- MPIChannel.cpp - Collectives by pairwise exchange over MPI ---------===//
 //
-// A collective goes chunk by chunk; several slots of requests let the next chunks travel while one is waited for or summed.
-// Messages of a pair of ranks keep their order, so one tag per collective is enough.
+// Messages go chunk by chunk; several slots of requests let the next chunks travel while one is waited for or summed.
+// Messages of a pair of ranks keep their order, so one tag per collective is enough. Meanwhile peers of this machine are read in place.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/HAL/Comm/MPIChannel.h"
 #include "lib/Runtime/HAL/Comm/OrderedSum.h"
+#include "lib/Runtime/HAL/Comm/StreamCopy.h"
 #include <algorithm>
 #include <cstring>
 
@@ -13,15 +14,24 @@ namespace zero {
 
 static_assert(kCollectiveChunksInFlight <= 8, "a reduce_scatter uses the slots of an all_gather");
 
-MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, double timeoutSeconds, const Failure &failure)
+MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, SharedPeers *peers, double timeoutSeconds,
+                       const Failure &failure)
     : communicator(communicator), index(index), rank(view.rank()), ranks(view.size()), view(view),
       timeoutSeconds(timeoutSeconds), failure(failure), contributions(ranks) {
   for (std::vector<MPI_Request> &slot : requests)
     slot.assign(2 * (ranks - 1), MPI_REQUEST_NULL);
+  if (peers && !peers->peers().empty())
+    meeting = std::make_unique<SharedMeeting>(*peers, index, view, timeoutSeconds, failure);
+  for (unsigned i = 1; i < ranks; ++i) {
+    unsigned peer = (rank + i) % ranks;
+    bool shares = meeting && std::count(meeting->ranks().begin(), meeting->ranks().end(), peer);
+    everyone.push_back(peer);
+    (shares ? local : remote).push_back(peer);
+  }
 }
 
 Status MpiChannel::post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes) {
-  int count = static_cast<int>(bytes), other = static_cast<int>(peer(i));
+  int count = static_cast<int>(bytes), other = static_cast<int>((*partners)[i]);
   ZERO_MPI(MPI_Irecv(receive, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i]));
   ZERO_MPI(MPI_Isend(send, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i + 1]));
   sent += bytes;
@@ -35,29 +45,39 @@ Status MpiChannel::wait(unsigned slot) {
 
 std::vector<bool> MpiChannel::seenRanks() {
   std::vector<bool> seen(ranks, true);
-  for (size_t i = 0; i < requests[waitingSlot].size(); ++i) {
+  for (size_t i = 0; i < 2 * partners->size(); ++i) {
     int done = 0;
     MpiLock lock;
     if (MPI_Request_get_status(requests[waitingSlot][i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done)
-      seen[peer(static_cast<unsigned>(i) / 2)] = false;
+      seen[(*partners)[i / 2]] = false;
   }
   return seen;
 }
 
 Status MpiChannel::allGather(const void *source, void *target, uint64_t bytes) {
-  return run(bytes, [&] { return gatherChunks(static_cast<const char *>(source), static_cast<char *>(target), bytes); });
+  return run(source, bytes, [&] { return gatherChunks(static_cast<const char *>(source), static_cast<char *>(target), bytes); });
 }
 
 Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
   tag = (tag + 1) & 0x3fff;
-  uint64_t chunks = ranks > 1 ? (bytes + kCollectiveChunkBytes - 1) / kCollectiveChunkBytes : 0;
+  uint64_t chunks = partners->empty() ? 0 : (bytes + kCollectiveChunkBytes - 1) / kCollectiveChunkBytes;
+  bool read = false;
+  auto readPeers = [&] {
+    for (unsigned peer : *readable)
+      streamCopy(all + peer * bytes, meeting->sourceOf(peer), bytes);
+    read = true;
+  };
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
     unsigned slot = chunk % kGatherSlots;
+    if (chunk == kGatherSlots)
+      readPeers(); // while the first chunks travel
     ZERO_RETURN_IF_ERROR(wait(slot));
     uint64_t offset = chunk * kCollectiveChunkBytes, size = std::min(kCollectiveChunkBytes, bytes - offset);
-    for (unsigned i = 0; i < ranks - 1; ++i)
-      ZERO_RETURN_IF_ERROR(post(slot, i, own + offset, all + peer(i) * bytes + offset, size));
+    for (unsigned i = 0; i < partners->size(); ++i)
+      ZERO_RETURN_IF_ERROR(post(slot, i, own + offset, all + (*partners)[i] * bytes + offset, size));
   }
+  if (!read)
+    readPeers();
   if (own != all + rank * bytes)
     std::memcpy(all + rank * bytes, own, bytes); // while the last chunks travel
   for (unsigned slot = 0; slot < kGatherSlots; ++slot)
@@ -67,7 +87,7 @@ Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
 
 Status MpiChannel::reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement,
                                  uint64_t elements, void *staging) {
-  return run(elements * sizeOf(element), [&] {
+  return run(source, elements * sizeOf(element), [&] {
     return reduceChunks(static_cast<const char *>(source), element, static_cast<char *>(target), targetElement, elements,
                         static_cast<char *>(staging));
   });
@@ -85,13 +105,13 @@ Status MpiChannel::reduceChunks(const char *source, FloatType element, char *tar
     return {};
   }
   uint64_t chunks = (elements + kChunk - 1) / kChunk;
-  uint64_t slotBytes = (ranks - 1) * std::min(elements, kChunk) * size;
+  uint64_t slotBytes = partners->size() * std::min(elements, kChunk) * size;
   auto placeOf = [&](unsigned slot, unsigned i, uint64_t count) { return staging + slot * slotBytes + i * count * size; };
   auto start = [&](uint64_t chunk) -> Status {
     uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
     unsigned slot = chunk % kCollectiveChunksInFlight;
-    for (unsigned i = 0; i < ranks - 1; ++i)
-      ZERO_RETURN_IF_ERROR(post(slot, i, source + (peer(i) * elements + offset) * size, placeOf(slot, i, count), count * size));
+    for (unsigned i = 0; i < partners->size(); ++i)
+      ZERO_RETURN_IF_ERROR(post(slot, i, source + ((*partners)[i] * elements + offset) * size, placeOf(slot, i, count), count * size));
     return {};
   };
   for (uint64_t chunk = 0; chunk < std::min(chunks, kCollectiveChunksInFlight); ++chunk)
@@ -101,8 +121,10 @@ Status MpiChannel::reduceChunks(const char *source, FloatType element, char *tar
     unsigned slot = chunk % kCollectiveChunksInFlight;
     ZERO_RETURN_IF_ERROR(wait(slot));
     contributions[rank] = source + (rank * elements + offset) * size;
-    for (unsigned i = 0; i < ranks - 1; ++i)
-      contributions[peer(i)] = placeOf(slot, i, count);
+    for (unsigned i = 0; i < partners->size(); ++i)
+      contributions[(*partners)[i]] = placeOf(slot, i, count);
+    for (unsigned peer : *readable)
+      contributions[peer] = static_cast<const char *>(meeting->sourceOf(peer)) + (rank * elements + offset) * size;
     sumInRankOrder(contributions.data(), 0, ranks, element, target + offset * targetSize, targetElement, count);
     if (chunk + kCollectiveChunksInFlight < chunks)
       ZERO_RETURN_IF_ERROR(start(chunk + kCollectiveChunksInFlight));
@@ -112,18 +134,28 @@ Status MpiChannel::reduceChunks(const char *source, FloatType element, char *tar
 
 template <typename T> Status MpiChannel::sumAll(const T *source, T *target, uint64_t elements, void *staging) {
   tag = (tag + 1) & 0x3fff;
-  ZERO_RETURN_IF_ERROR(run(elements * sizeof(T), [&]() -> Status {
-    for (unsigned i = 0; i < ranks - 1; ++i)
-      ZERO_RETURN_IF_ERROR(post(0, i, source, static_cast<T *>(staging) + i * elements, elements * sizeof(T)));
-    return wait(0);
+  // In place, so the sum waits in the staging until all have read the sources.
+  T *result = target;
+  ZERO_RETURN_IF_ERROR(run(source, elements * sizeof(T), [&]() -> Status {
+    T *received = static_cast<T *>(staging);
+    for (unsigned i = 0; i < partners->size(); ++i)
+      ZERO_RETURN_IF_ERROR(post(0, i, source, received + i * elements, elements * sizeof(T)));
+    ZERO_RETURN_IF_ERROR(wait(0));
+    contributions[rank] = source;
+    for (unsigned i = 0; i < partners->size(); ++i)
+      contributions[(*partners)[i]] = received + i * elements;
+    for (unsigned peer : *readable)
+      contributions[peer] = meeting->sourceOf(peer);
+    if (!readable->empty())
+      result = received + partners->size() * elements;
+    if constexpr (std::is_same_v<T, float>)
+      sumInRankOrder(contributions.data(), 0, ranks, FloatType::F32, result, FloatType::F32, elements);
+    else
+      sumInRankOrder(contributions.data(), ranks, result, elements);
+    return {};
   }));
-  contributions[rank] = source;
-  for (unsigned i = 0; i < ranks - 1; ++i)
-    contributions[peer(i)] = static_cast<T *>(staging) + i * elements;
-  if constexpr (std::is_same_v<T, float>)
-    sumInRankOrder(contributions.data(), 0, ranks, FloatType::F32, target, FloatType::F32, elements);
-  else
-    sumInRankOrder(contributions.data(), ranks, target, elements);
+  if (result != target)
+    std::memcpy(target, result, elements * sizeof(T));
   return {};
 }
 

@@ -1,8 +1,13 @@
 //===- MPIChannel.h - Collectives by pairwise exchange over MPI -----------===//
+//
+// Ranks of one machine whose sources lie in shared memory are read in place and get no messages.
+//
+//===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
 #define ZERO_LIB_RUNTIME_HAL_COMM_MPICHANNEL_H
 
 #include "lib/Runtime/HAL/Comm/MPIWait.h"
+#include "lib/Runtime/HAL/Comm/SharedPeers.h"
 #include "zero/Runtime/HAL/Channel.h"
 #include "zero/Runtime/HAL/JobView.h"
 #include "zero/Runtime/HAL/Staging.h"
@@ -13,7 +18,8 @@ namespace zero {
 /// Has a communicator of its own, so that several channels may be used by several threads.
 class MpiChannel final : public Channel, private MpiWaiter {
 public:
-  MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, double timeoutSeconds, const Failure &failure);
+  /// `peers`: those of this machine that share memory; null where none does.
+  MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, SharedPeers *peers, double timeoutSeconds, const Failure &failure);
 
   Status allGather(const void *source, void *target, uint64_t bytes) override;
   Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements,
@@ -28,17 +34,28 @@ public:
 
 private:
   template <typename T> Status sumAll(const T *source, T *target, uint64_t elements, void *staging);
-  /// The peers in the order in which this rank talks to them: so each rank starts with another.
-  unsigned peer(unsigned i) const { return (rank + 1 + i) % ranks; }
+  /// Ranks in the order in which this one talks to them: so each starts with another.
+  using Partners = std::vector<unsigned>;
+  /// Exchanges a chunk with partner `i` of this collective.
   Status post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes);
   Status wait(unsigned slot);
   Status gatherChunks(const char *own, char *all, uint64_t bytes);
   Status reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement, uint64_t elements,
                       char *staging);
-  /// Does one collective between its entry in the view and its end there.
-  template <typename Body> Status run(uint64_t bytes, Body body) {
+  /// Does one collective between its entry in the view and its end there; the body exchanges messages with `partners`, reads
+  /// `readable` in place, and leaves those sources alone afterwards.
+  template <typename Body> Status run(const void *source, uint64_t bytes, Body body) {
     FlightRecord &record = view.enter(index, announced, bytes);
+    bool inPlace = false;
+    if (meeting) {
+      ZERO_ASSIGN_OR_RETURN(inPlace, meeting->enter(source));
+    }
+    partners = inPlace ? &remote : &everyone;
+    readable = inPlace ? &local : &none;
     ZERO_RETURN_IF_ERROR(body());
+    sent += readable->size() * bytes;
+    if (inPlace)
+      ZERO_RETURN_IF_ERROR(meeting->leave());
     view.leave(index, record);
     return {};
   }
@@ -59,6 +76,10 @@ private:
   /// Of each slot: for each peer, what it sends us, then what we send it.
   std::vector<MPI_Request> requests[kGatherSlots];
   unsigned waitingSlot = 0;
+  std::unique_ptr<SharedMeeting> meeting;
+  Partners everyone, local, remote; ///< peers; of this machine, with shared memory; the others
+  const Partners none;
+  const Partners *partners = &everyone, *readable = &none; ///< of this collective
   std::vector<const void *> contributions;
 };
 

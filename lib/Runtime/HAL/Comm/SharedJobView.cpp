@@ -1,8 +1,8 @@
 //===- SharedJobView.cpp - The view of ranks that are processes -----------===//
 #include "lib/Runtime/HAL/Comm/SharedJobView.h"
+#include "lib/Runtime/HAL/Comm/Machine.h"
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <new>
 #include <poll.h>
@@ -13,15 +13,6 @@
 
 namespace zero {
 namespace {
-
-/// Names the machine, and the space in which numbers of processes mean something.
-std::string machineName() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  char space[64] = "";
-  ssize_t size = ::readlink("/proc/self/ns/pid", space, sizeof space - 1);
-  return boot + "/" + std::string(space, size > 0 ? static_cast<size_t>(size) : 0);
-}
 
 RankState *mapState(int file) {
   void *base = ::mmap(nullptr, sizeof(RankState), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -37,14 +28,14 @@ char processState(int process) {
   return name == std::string::npos || name + 2 >= text.size() ? '\0' : text[name + 2];
 }
 
-Expected<std::unique_ptr<SharedJobView>> SharedJobView::create(unsigned rank, unsigned ranks) {
+Expected<std::unique_ptr<SharedJobView>> SharedJobView::create(unsigned rank, unsigned ranks, std::string machine) {
   int file = ::memfd_create("zero-rank", MFD_CLOEXEC);
   RankState *own = file >= 0 && ::ftruncate(file, sizeof(RankState)) == 0 ? mapState(file) : nullptr;
   if (!own)
     return Status::programFailed(std::string("cannot make memory for the state of this rank: ") + std::strerror(errno));
   std::vector<RankState *> states(ranks);
   states[rank] = new (own) RankState;
-  return std::unique_ptr<SharedJobView>(new SharedJobView(rank, std::move(states), file));
+  return std::unique_ptr<SharedJobView>(new SharedJobView(rank, std::move(states), file, machine.empty() ? machineName() : std::move(machine)));
 }
 
 SharedJobView::~SharedJobView() {
@@ -58,19 +49,18 @@ SharedJobView::~SharedJobView() {
 }
 
 std::string SharedJobView::introduction() const {
-  return machineName() + " " + std::to_string(::getpid()) + " " + std::to_string(file);
+  return machine + " " + std::to_string(::getpid()) + " " + std::to_string(file);
 }
 
 void SharedJobView::meet(const std::vector<std::string> &introductions) {
-  std::string here = machineName();
   for (unsigned rank = 0; rank < introductions.size(); ++rank) {
     std::istringstream words(introductions[rank]);
-    std::string machine;
+    std::string there;
     int id = 0, theirs = -1;
-    if (rank == self || !(words >> machine >> id >> theirs) || machine != here)
+    if (rank == self || !(words >> there >> id >> theirs) || there != machine)
       continue;
     processes[rank] = {id, static_cast<int>(::syscall(SYS_pidfd_open, id, 0))};
-    int shared = ::open(("/proc/" + std::to_string(id) + "/fd/" + std::to_string(theirs)).c_str(), O_RDWR | O_CLOEXEC);
+    int shared = openFileOf(id, theirs);
     if (shared < 0)
       continue; // another user's, or not to be seen from this container
     states[rank] = mapState(shared);

@@ -15,7 +15,8 @@ namespace zero {
 class SharedJobView final : public JobView {
 public:
   /// Sees this rank alone until `meet`.
-  static Expected<std::unique_ptr<SharedJobView>> create(unsigned rank, unsigned ranks);
+  /// `machine`: what tells machines apart (empty: machineName).
+  static Expected<std::unique_ptr<SharedJobView>> create(unsigned rank, unsigned ranks, std::string machine = "");
   ~SharedJobView() override;
 
   /// What the peers need to see this rank.
@@ -24,18 +25,21 @@ public:
   void meet(const std::vector<std::string> &introductions);
 
   bool hasEnded(unsigned rank) const override;
+  /// The process of a rank of this machine; 0 of others, and of this rank itself.
+  int processOf(unsigned rank) const { return processes[rank].id; }
 
 private:
   struct Process {
     int id = 0;     ///< 0: not on this machine
     int handle = -1; ///< a pidfd: readable once the process has ended
   };
-  SharedJobView(unsigned rank, std::vector<RankState *> states, int file)
-      : JobView(rank, std::move(states)), file(file), processes(size()) {}
+  SharedJobView(unsigned rank, std::vector<RankState *> states, int file, std::string machine)
+      : JobView(rank, std::move(states)), file(file), machine(std::move(machine)), processes(size()) {}
   std::string processText(unsigned rank) const override;
   bool processEnded(unsigned rank) const;
 
   int file;
+  std::string machine;
   std::vector<Process> processes;
 };
 

@@ -41,7 +41,7 @@ class TraceDevice final : public Device {
 public:
   explicit TraceDevice(std::ostream &out) : out(out) {}
 
-  Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size) override {
+  Expected<std::unique_ptr<Arena>> allocate(const std::string &name, uint64_t size, const std::vector<ByteRange> &) override {
     void *base = nullptr;
     if (size) {
       base = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
