@@ -49,7 +49,7 @@ struct Executor::Impl {
   const schema::Plan &plan;
   Bootstrap &bootstrap;
   ExecutorOptions options;
-  CpuVariant variant = CpuVariant::X86_64_V3;
+  KernelOptions kernelOptions;
   TrafficCounters traffic;
   float ownLossSum = 0;
   // In the order of their lifetimes: queues end before what they use.
@@ -68,7 +68,7 @@ Status Executor::Impl::allocate() {
   for (const schema::Kernel *kernel : records(plan.kernels()))
     generated |= kernel->generated();
   if (generated && device->runs()) {
-    ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, variant));
+    ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, kernelOptions.variant));
   }
   ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank(), bootstrap.sharesMemory()));
   return device->runs() ? memory.loadWeights(container) : Status();
@@ -133,8 +133,6 @@ Status Executor::Impl::build() {
         {schema::EnumNameQueueKind(static_cast<schema::QueueKind>(queue)), longest, /*onCallingThread=*/isCompute},
         bootstrap.failure());
   }
-  KernelOptions kernelOptions;
-  kernelOptions.variant = variant;
   std::array<Channel *, kQueueCount> channelOf;
   for (size_t queue = 0; queue < kQueueCount; ++queue)
     channelOf[queue] = channels[queue].get();
@@ -188,7 +186,7 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
   for (const schema::Kernel *kernel : records(plan.kernels()))
     generated |= kernel->generated();
   if (impl->device->runs()) {
-    ZERO_ASSIGN_OR_RETURN(impl->variant, agreeOnVariant(container, bootstrap, generated));
+    ZERO_ASSIGN_OR_RETURN(impl->kernelOptions, agreeOnVariant(container, bootstrap, generated));
   }
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->allocate()));
   ZERO_RETURN_IF_ERROR(bootstrap.share(impl->memory.shared()));
@@ -262,7 +260,7 @@ Traffic Executor::traffic() const {
 
 uint64_t Executor::peakGatheredElements() const { return impl->gathered.peak(); }
 uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
-CpuVariant Executor::variant() const { return impl->variant; }
+CpuVariant Executor::variant() const { return impl->kernelOptions.variant; }
 
 Executor::Parameters Executor::parameters(size_t bucket) const {
   for (const schema::State *state : records(impl->plan.states()))

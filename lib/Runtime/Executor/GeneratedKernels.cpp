@@ -32,10 +32,11 @@ static bool machineSupports(CpuVariant variant) {
   return false;
 }
 
-Expected<CpuVariant> agreeOnVariant(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels) {
+Expected<KernelOptions> agreeOnVariant(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels) {
   std::string supported;
   for (CpuVariant variant : kVariants)
     supported += machineSupports(variant) ? '1' : '0';
+  supported += __builtin_cpu_supports("avx512bf16") ? '1' : '0';
   ZERO_ASSIGN_OR_RETURN(std::vector<std::string> ranks, bootstrap.allGather(supported));
 
   std::optional<CpuVariant> best;
@@ -49,11 +50,15 @@ Expected<CpuVariant> agreeOnVariant(const Container &container, Bootstrap &boots
     if (everywhere && compiled)
       best = kVariants[i];
   }
-  if (best)
-    return *best;
+  if (best) {
+    bool bf16 = *best == CpuVariant::X86_64_V4;
+    for (const std::string &rank : ranks)
+      bf16 = bf16 && rank.back() == '1';
+    return KernelOptions{*best, bf16};
+  }
   std::string poor;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
-    if (ranks[rank].find('0') != std::string::npos)
+    if (ranks[rank].find('0') < std::size(kVariants))
       poor += (poor.empty() ? "" : ", ") + std::to_string(rank);
   Status missing = Status::badInput(
       inFile.empty() ? "'" + container.path() + "' has no kernels for this kind of CPU; recompile with: " +

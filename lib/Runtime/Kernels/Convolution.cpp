@@ -548,7 +548,7 @@ Expected<std::unique_ptr<Kernel>> make(const char *name, Result result, Convolut
     return std::unique_ptr<Kernel>(std::make_unique<Zeros>(count * elementBytes(element)));
   }
   if (element == static_cast<int64_t>(Element::F32)) {
-    ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
+    ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options));
     try {
       onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
       auto convolution = std::make_unique<Convolution>(shape, result, options.variant);

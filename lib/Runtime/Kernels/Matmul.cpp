@@ -1,6 +1,7 @@
 //===- Matmul.cpp - Batched matrix products -------------------------------===//
 //
-// Those of f32 go through oneDNN, those of f64, which it does not have, through MatmulDoubleLoops.inc.
+// Those of f32 go through oneDNN, and of bf16 where the CPU multiplies them; those of f64, which it does not have, through
+// MatmulDoubleLoops.inc; other 16-bit ones are widened in blocks (MatmulWidened.cpp).
 //
 // The output is cut into blocks that depend on the shape alone, and each block has its primitive: which
 // thread computes it, and how many there are, changes no bit. oneDNN itself runs on one thread always (it
@@ -9,12 +10,13 @@
 // With AVX-512 oneDNN has two products: one for matrices without gaps, whose order of summation depends on K
 // alone, and one for the rest, whose order depends on the number of rows too. So blocks with gaps are copied
 // together and only the first is used: no bit of a row depends on the other rows or on where they lie. Not so
-// where K runs over the batch (a single product with the left side transposed: the gradient of a weight).
+// where K runs over the batch (a single product of f32 with the left side transposed: the gradient of a weight).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/MatmulDouble.h"
+#include "lib/Runtime/Kernels/MatmulWidened.h"
 #include "lib/Runtime/Kernels/OneDnn.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
@@ -51,9 +53,10 @@ struct Cut {
   int64_t size;
 };
 
-Cut chooseCut(const Shape &s, bool copiesGaps) {
+Cut chooseCut(const Shape &s, bool copiesGaps, bool isNarrow) {
   double flops = 2.0 * s.batch * s.m * s.n * s.k;
-  int64_t blocks = std::clamp<int64_t>(static_cast<int64_t>(flops / kBlockFlops), 1, kMaxBlocks);
+  // Products of 16 bit run at twice the speed.
+  int64_t blocks = std::clamp<int64_t>(static_cast<int64_t>(flops / kBlockFlops / (isNarrow ? 2 : 1)), 1, kMaxBlocks);
   auto size = [&](int64_t extent, int64_t grain) {
     int64_t each = (extent + blocks - 1) / blocks;
     return std::max<int64_t>((each + grain - 1) / grain * grain, 1);
@@ -84,34 +87,33 @@ Cut chooseCut(const Shape &s, bool copiesGaps) {
 struct Operand {
   int64_t batches, rows, columns, batchStride, ld;
 
-  int64_t floats() const { return batches * rows * columns; }
+  int64_t elements() const { return batches * rows * columns; }
   bool hasGaps() const {
     return (rows > 1 && ld != columns) || (batches > 1 && batchStride != rows * columns);
   }
   Operand withoutGaps() const { return {batches, rows, columns, rows * columns, columns}; }
 };
 
-void copyRows(const Operand &shape, const float *from, int64_t fromBatchStride, int64_t fromLd, float *to,
-              int64_t toBatchStride, int64_t toLd) {
-  for (int64_t b = 0; b < shape.batches; ++b)
-    for (int64_t row = 0; row < shape.rows; ++row)
-      std::memcpy(to + b * toBatchStride + row * toLd, from + b * fromBatchStride + row * fromLd,
-                  shape.columns * sizeof(float));
+void copyRows(const Operand &from, const char *source, const Operand &to, char *target, int64_t bytes) {
+  for (int64_t b = 0; b < from.batches; ++b)
+    for (int64_t row = 0; row < from.rows; ++row)
+      std::memcpy(target + (b * to.batchStride + row * to.ld) * bytes,
+                  source + (b * from.batchStride + row * from.ld) * bytes, from.columns * bytes);
 }
 
 /// A product over nothing is zero.
-template <typename T> void zeroOutput(const Shape &shape, T *out) {
+void zeroOutput(const Shape &shape, void *out, int64_t bytes) {
   for (int64_t b = 0; b < shape.batch; ++b)
     for (int64_t row = 0; row < shape.m; ++row)
-      std::memset(out + b * shape.outBatchStride + row * shape.outLd, 0, shape.n * sizeof(T));
+      std::memset(static_cast<char *>(out) + (b * shape.outBatchStride + row * shape.outLd) * bytes, 0, shape.n * bytes);
 }
 
 class Matmul : public Kernel {
 public:
-  Matmul(const Shape &shape, CpuVariant variant)
-      : shape(shape),
-        copiesGaps(variant == CpuVariant::X86_64_V4 && (shape.batch > 1 || !shape.transposeLhs)),
-        cut(chooseCut(shape, copiesGaps)) {}
+  Matmul(const Shape &shape, Element element, CpuVariant variant)
+      : shape(shape), isNarrow(element == Element::BF16), bytes(elementBytes(static_cast<int64_t>(element))),
+        copiesGaps(variant == CpuVariant::X86_64_V4 && (isNarrow || shape.batch > 1 || !shape.transposeLhs)),
+        cut(chooseCut(shape, copiesGaps, isNarrow)) {}
 
   /// Creates the primitives; throws dnnl::error.
   void prepare() {
@@ -127,7 +129,7 @@ public:
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     if (shape.k == 0) {
-      zeroOutput(shape, static_cast<float *>(pointers[2]));
+      zeroOutput(shape, pointers[2], bytes);
       return {};
     }
     std::atomic<int> failed = 0;
@@ -147,14 +149,14 @@ private:
   struct Argument {
     Operand given;
     dnnl::memory::desc desc;
-    std::optional<int64_t> copyAt;
+    std::optional<int64_t> copyAt; ///< byte
   };
   /// A primitive for a block of `size` along the cut axis.
   struct Primitive {
     dnnl::matmul primitive;
     Argument lhs, rhs, out;
     dnnl::memory::desc scratchpad;
-    int64_t copyFloats = 0; ///< of the scratch, before the primitive's own
+    int64_t copyBytes = 0; ///< of the scratch, before the primitive's own
   };
   /// Memory objects of one block: threads run blocks at the same time, and a memory object holds one pointer.
   struct Block {
@@ -181,8 +183,8 @@ private:
       if (copiesGaps) {
         used = given.withoutGaps(); // also what stands behind a single row counts as a gap to oneDNN
         if (given.hasGaps()) {
-          argument.copyAt = made.copyFloats;
-          made.copyFloats += (given.floats() + 15) / 16 * 16;
+          argument.copyAt = made.copyBytes;
+          made.copyBytes += (given.elements() * bytes + 63) / 64 * 64;
         }
       }
       memory::dims dims{rows, columns}, strides{transposed ? 1 : used.ld, transposed ? used.ld : 1};
@@ -190,7 +192,7 @@ private:
         dims.insert(dims.begin(), given.batches);
         strides.insert(strides.begin(), batchStride == 0 ? rows * columns : used.batchStride);
       }
-      argument.desc = memory::desc(dims, memory::data_type::f32, strides);
+      argument.desc = memory::desc(dims, isNarrow ? memory::data_type::bf16 : memory::data_type::f32, strides);
       return argument;
     };
     made.lhs = argument(m, k, shape.transposeLhs, shape.lhsBatchStride, shape.lhsLd);
@@ -202,7 +204,7 @@ private:
                                              onednn::engine());
     made.primitive = dnnl::matmul(description);
     made.scratchpad = description.scratchpad_desc();
-    onednn::Scratch::reserve(made.copyFloats * sizeof(float) + made.scratchpad.get_size());
+    onednn::Scratch::reserve(made.copyBytes + made.scratchpad.get_size());
     return made;
   }
 
@@ -229,42 +231,41 @@ private:
     }
     Block &block = blocks[index];
     const Primitive &primitive = *block.primitive;
-    auto *copies = static_cast<float *>(scratch);
+    auto *copies = static_cast<char *>(scratch);
     dnnl_stream_t stream = onednn::threadStream();
     dnnl_status_t status = dnnl_success;
     auto set = [&](const dnnl::memory &memory, void *pointer) {
       if (status == dnnl_success)
         status = dnnl_memory_set_data_handle_v2(memory.get(), pointer, stream);
     };
-    auto setInput = [&](const Argument &argument, const dnnl::memory &memory, float *pointer) {
+    auto setInput = [&](const Argument &argument, const dnnl::memory &memory, char *pointer) {
       if (argument.copyAt) {
-        const Operand &given = argument.given, dense = given.withoutGaps();
-        float *copy = copies + *argument.copyAt;
-        copyRows(given, pointer, given.batchStride, given.ld, copy, dense.batchStride, dense.ld);
+        char *copy = copies + *argument.copyAt;
+        copyRows(argument.given, pointer, argument.given.withoutGaps(), copy, bytes);
         pointer = copy;
       }
       set(memory, pointer);
     };
-    setInput(primitive.lhs, block.lhs, static_cast<float *>(pointers[0]) + lhs);
-    setInput(primitive.rhs, block.rhs, static_cast<float *>(pointers[1]) + rhs);
-    float *result = static_cast<float *>(pointers[2]) + out;
-    float *made = primitive.out.copyAt ? copies + *primitive.out.copyAt : result;
+    setInput(primitive.lhs, block.lhs, static_cast<char *>(pointers[0]) + lhs * bytes);
+    setInput(primitive.rhs, block.rhs, static_cast<char *>(pointers[1]) + rhs * bytes);
+    char *result = static_cast<char *>(pointers[2]) + out * bytes;
+    char *made = primitive.out.copyAt ? copies + *primitive.out.copyAt : result;
     set(block.out, made);
-    set(block.scratchpad, copies + primitive.copyFloats);
+    set(block.scratchpad, copies + primitive.copyBytes);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, block.lhs.get()},
                                    {DNNL_ARG_WEIGHTS, block.rhs.get()},
                                    {DNNL_ARG_DST, block.out.get()},
                                    {DNNL_ARG_SCRATCHPAD, block.scratchpad.get()}};
     if (status == dnnl_success)
       status = dnnl_primitive_execute(primitive.primitive.get(), stream, std::size(arguments), arguments);
-    if (made != result) {
-      const Operand &given = primitive.out.given, dense = given.withoutGaps();
-      copyRows(given, made, dense.batchStride, dense.ld, result, given.batchStride, given.ld);
-    }
+    if (made != result)
+      copyRows(primitive.out.given.withoutGaps(), made, primitive.out.given, result, bytes);
     return status;
   }
 
   Shape shape;
+  bool isNarrow;
+  int64_t bytes; ///< of an element
   bool copiesGaps;
   Cut cut;
   std::unique_ptr<const Primitive> body, tail; // they are large; most have one
@@ -279,7 +280,7 @@ public:
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto *out = static_cast<double *>(pointers[2]);
     if (shape.k == 0) {
-      zeroOutput(shape, out);
+      zeroOutput(shape, out, sizeof(double));
       return {};
     }
     parallelFor(parallel, doubleProductItems(shape), [&](int64_t begin, int64_t end) {
@@ -299,11 +300,10 @@ private:
 Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> integers,
                                                       std::span<const double>, const KernelOptions &options) {
   Parameters parameters("matmul", integers);
-  int64_t element = parameters.next();
-  bool isDouble = element == static_cast<int64_t>(Element::F64);
-  if (!isDouble && element != static_cast<int64_t>(Element::F32))
-    parameters.fail("element type " + std::string(elementName(element)) +
-                    " is not supported, must be f32 or f64");
+  int64_t number = parameters.next();
+  if (number < static_cast<int64_t>(Element::F32) || number > static_cast<int64_t>(Element::BF16))
+    parameters.fail("element type " + std::string(elementName(number)) + " is not supported, must be a float");
+  auto element = static_cast<Element>(number);
   Shape shape;
   shape.batch = parameters.size("batch");
   shape.m = parameters.size("m");
@@ -331,15 +331,17 @@ Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> i
                     ", must be at least the " + std::to_string((shape.m - 1) * shape.outLd + shape.n) +
                     " elements of a matrix");
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  if (isDouble)
+  if (element == Element::F64)
     return std::unique_ptr<Kernel>(std::make_unique<MatmulDouble>(shape, options.variant));
-  ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options.variant));
-  auto kernel = std::make_unique<Matmul>(shape, options.variant);
+  ZERO_RETURN_IF_ERROR(onednn::limitInstructionSet(options));
   try {
     onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
+    if (element == Element::F16 || (element == Element::BF16 && !options.bf16Products))
+      return makeWidenedMatmul(shape, element);
+    auto kernel = std::make_unique<Matmul>(shape, element, options.variant);
     kernel->prepare();
+    return std::unique_ptr<Kernel>(std::move(kernel));
   } catch (const dnnl::error &error) {
     return Status::badInput(std::string("kernel 'matmul': oneDNN: ") + error.what());
   }
-  return std::unique_ptr<Kernel>(std::move(kernel));
 }

@@ -25,20 +25,22 @@ dnnl_stream_t onednn::threadStream() {
   return state.stream.get();
 }
 
-Status onednn::limitInstructionSet(CpuVariant variant) {
+Status onednn::limitInstructionSet(const KernelOptions &options) {
   static std::mutex mutex;
   static bool decided = false;
-  static CpuVariant chosen;
+  static dnnl::cpu_isa chosen;
+  dnnl::cpu_isa isa = options.variant == CpuVariant::X86_64_V3 ? dnnl::cpu_isa::avx2
+                      : options.bf16Products                  ? dnnl::cpu_isa::avx512_core_bf16
+                                                              : dnnl::cpu_isa::avx512_core;
   std::lock_guard lock(mutex);
   if (decided)
-    return chosen == variant
+    return chosen == isa
                ? Status()
                : Status::wrongUsage("oneDNN runs one instruction-set variant in a process, asked for two");
-  dnnl::cpu_isa isa = variant == CpuVariant::X86_64_V4 ? dnnl::cpu_isa::avx512_core : dnnl::cpu_isa::avx2;
   if (dnnl::set_max_cpu_isa(isa) != dnnl::status::success)
     return Status::programFailed("oneDNN was used before its instruction set could be bounded");
   decided = true;
-  chosen = variant;
+  chosen = isa;
   return {};
 }
 

@@ -15,7 +15,7 @@ dnnl_stream_t threadStream();
 
 /// Bounds oneDNN's instruction set for the whole process. The first call decides; a later one with another
 /// variant is an error.
-Status limitInstructionSet(CpuVariant variant);
+Status limitInstructionSet(const KernelOptions &options);
 
 /// Scratch memory for one primitive at a time, on loan from a pool of the process. `reserve`, called while
 /// kernels are prepared, sets the size; the pool holds one buffer then and grows to the number of threads in

@@ -17,7 +17,13 @@ namespace zero::test {
 /// The variant that ctest asked for; x86-64-v3 without a word.
 inline CpuVariant testVariant() {
   const char *name = std::getenv("ZERO_TEST_VARIANT");
-  return name && std::string_view(name) == "x86-64-v4" ? CpuVariant::X86_64_V4 : CpuVariant::X86_64_V3;
+  return name && std::string_view(name).starts_with("x86-64-v4") ? CpuVariant::X86_64_V4 : CpuVariant::X86_64_V3;
+}
+
+/// Also whether it multiplies bf16: x86-64-v4-bf16.
+inline KernelOptions testOptions() {
+  const char *name = std::getenv("ZERO_TEST_VARIANT");
+  return {testVariant(), name && std::string_view(name) == "x86-64-v4-bf16"};
 }
 
 /// One thread, the whole range at once.
@@ -92,9 +98,7 @@ inline std::vector<float> randomFloats(size_t count, unsigned seed) {
 inline Status runKernel(const char *name, const std::vector<int64_t> &integers,
                         const std::vector<double> &reals, const std::vector<const void *> &pointers,
                         ParallelFor &&parallel = Serial()) {
-  KernelOptions options;
-  options.variant = testVariant();
-  auto kernel = prepareKernel(name, integers, reals, options);
+  auto kernel = prepareKernel(name, integers, reals, testOptions());
   if (!kernel.ok())
     return kernel.status();
   return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())),

@@ -1,11 +1,27 @@
 //===- MatmulTest.cpp - matmul --------------------------------------------===//
 #include "KernelHarness.h"
+#include "lib/Runtime/Kernels/Narrow.h"
 #include <cmath>
 
 using namespace zero;
 using namespace zero::test;
+using kernels::BFloat16;
+using kernels::Float16;
 
 namespace {
+
+template <typename T> constexpr int64_t kElement = 0;
+template <> constexpr int64_t kElement<double> = 1;
+template <> constexpr int64_t kElement<Float16> = 2;
+template <> constexpr int64_t kElement<BFloat16> = 3;
+
+/// What an element may be off: beside sums of `k` products of normal numbers, and relative to the result, whose last bit is
+/// as rounding may have it.
+template <typename T> constexpr double kSumError = 4e-6;
+template <typename T> constexpr double kLastBit = 0;
+template <> constexpr double kSumError<double> = 4e-15;
+template <> constexpr double kLastBit<Float16> = 0x1p-11;
+template <> constexpr double kLastBit<BFloat16> = 0x1p-8;
 
 struct Product {
   int64_t batch, m, n, k;
@@ -30,17 +46,17 @@ template <typename T>
 std::vector<T> multiply(const Product &p, const std::vector<T> &lhs, const std::vector<T> &rhs,
                         ParallelFor &&parallel = Serial(), size_t lhsOffset = 0, size_t rhsOffset = 0,
                         size_t outOffset = 0) {
-  Aligned<T> a(lhs, lhsOffset), b(rhs, rhsOffset), out(p.batch * p.m * p.outLd(), outOffset, T(7));
-  EXPECT_OK(runKernel("matmul", p.integers(sizeof(T) == 8), {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
+  Aligned<T> a(lhs, lhsOffset), b(rhs, rhsOffset), out(p.batch * p.m * p.outLd(), outOffset, T(7.0f));
+  EXPECT_OK(runKernel("matmul", p.integers(kElement<T>), {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
   return out.values();
 }
 
 template <typename T> void checkFloats(const Product &p) {
-  SCOPED_TRACE(testing::PrintToString(p.integers(sizeof(T) == 8)));
+  SCOPED_TRACE(testing::PrintToString(p.integers(kElement<T>)));
   std::vector<float> leftFloats = randomFloats(p.batch * p.lhsRows() * p.lhsLd(), 1);
   std::vector<float> rightFloats = randomFloats(p.batch * p.rhsRows() * p.rhsLd(), 2);
   std::vector<T> lhs(leftFloats.begin(), leftFloats.end()), rhs(rightFloats.begin(), rightFloats.end());
-  if (sizeof(T) == 8) // digits that a float does not have
+  if constexpr (sizeof(T) == 8) // digits that a float does not have
     for (T &value : lhs)
       value *= T(1) / 3;
   std::vector<T> out = multiply(p, lhs, rhs);
@@ -48,17 +64,18 @@ template <typename T> void checkFloats(const Product &p) {
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.m; ++i) {
       for (int64_t j = 0; j < p.n; ++j) {
-        long double sum = 0;
+        std::conditional_t<sizeof(T) == 8, long double, double> sum = 0;
         for (int64_t l = 0; l < p.k; ++l)
-          sum += static_cast<long double>(lhs[b * p.lhsRows() * p.lhsLd() +
+          sum += static_cast<decltype(sum)>(lhs[b * p.lhsRows() * p.lhsLd() +
                             (p.transposeLhs ? l * p.lhsLd() + i : i * p.lhsLd() + l)]) *
-                 rhs[b * p.rhsStride() + (p.transposeRhs ? j * p.rhsLd() + l : l * p.rhsLd() + j)];
-        worst = std::max(worst, std::fabs(static_cast<double>(sum - out[(b * p.m + i) * p.outLd() + j])));
+                 static_cast<decltype(sum)>(rhs[b * p.rhsStride() + (p.transposeRhs ? j * p.rhsLd() + l : l * p.rhsLd() + j)]);
+        auto error = std::fabs(static_cast<double>(sum - static_cast<decltype(sum)>(out[(b * p.m + i) * p.outLd() + j])));
+        worst = std::max(worst, error - kLastBit<T> * std::fabs(static_cast<double>(sum)));
       }
       for (int64_t j = p.n; j < p.outLd(); ++j)
-        EXPECT_EQ(out[(b * p.m + i) * p.outLd() + j], T(7)) << "wrote between the rows";
+        EXPECT_EQ(static_cast<double>(out[(b * p.m + i) * p.outLd() + j]), 7.0) << "wrote between the rows";
     }
-  EXPECT_LE(worst, (sizeof(T) == 8 ? 4e-15 : 4e-6) * (std::sqrt(double(p.k)) + 1));
+  EXPECT_LE(worst, kSumError<T> * (std::sqrt(double(p.k)) + 1));
   EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Backwards())));
   EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Threads(3))));
   // Views in buckets start at multiples of 256 bytes, buffers at multiples of 64.
@@ -69,6 +86,8 @@ template <typename T> void checkFloats(const Product &p) {
 void check(const Product &p) {
   checkFloats<float>(p);
   checkFloats<double>(p);
+  checkFloats<Float16>(p);
+  checkFloats<BFloat16>(p);
 }
 
 TEST(Matmul, ShapesAndTransposes) {
@@ -91,32 +110,81 @@ TEST(Matmul, ShapesAndTransposes) {
 TEST(Matmul, LargeEnoughForBlocks) {
   check({1, 520, 700, 300});
   check({1, 1300, 96, 700});
-  check({1, 700, 520, 300, true, false});
-  check({1, 520, 700, 300, false, true});
-  check({40, 128, 128, 64, false, true});
+  for (const Product &p : {Product{1, 700, 520, 300, true, false}, {1, 520, 700, 300, false, true}, {40, 128, 128, 64, false, true}}) {
+    checkFloats<float>(p);
+    checkFloats<BFloat16>(p);
+  }
+  checkFloats<double>({1, 700, 520, 300, true, false});
+  checkFloats<Float16>({40, 128, 128, 64, false, true});
   checkFloats<float>({1, 70, 130, 16500}); // sums so long that rows are cut
+  checkFloats<BFloat16>({1, 70, 130, 16500});
+  checkFloats<Float16>({1, 70, 300, 4500, true}); // sums in several chunks
+  checkFloats<BFloat16>({1, 300, 70, 4500, false, true, 3, 5, 7});
+}
+
+template <typename T> void checkRows() {
+  for (auto [n, k] : {std::pair<int64_t, int64_t>{10, 64}, {1, 300}, {33, 129}, {1500, 600}, {130, 17000}})
+    for (bool transposed : {false, true})
+      for (int64_t m : {1, 2, 3, 7, 16, 65, 200, 1100})
+        for (int64_t pad : {0, 24}) {
+          if (m * k > 2'000'000 || (sizeof(T) == 2 && (pad == 0 ? m != 7 : m != 65 && m != 1100))) // the rest in f32 alone
+            continue;
+          Product all{1, m, n, k, false, transposed, pad, 0, pad}, one{1, 1, n, k, false, transposed};
+          std::vector<float> lhsFloats = randomFloats(m * all.lhsLd(), 1), rhsFloats = randomFloats(n * k, 2);
+          std::vector<T> lhs(lhsFloats.begin(), lhsFloats.end()), rhs(rhsFloats.begin(), rhsFloats.end());
+          std::vector<T> out = multiply(all, lhs, rhs);
+          for (int64_t row = 0; row < m; row += std::max<int64_t>(m / 3, 1)) {
+            auto from = lhs.begin() + row * all.lhsLd(), to = out.begin() + row * all.outLd();
+            EXPECT_TRUE(sameBits(std::vector<T>(to, to + n), multiply(one, std::vector<T>(from, from + k), rhs)))
+                << "row " << row << " of " << m << ", " << n << " columns, sums of " << k << ", gaps of " << pad;
+          }
+        }
 }
 
 /// A row of the result has the same bits as its product alone, however many rows there are and wherever all lies.
 TEST(Matmul, RowsDoNotDependOnEachOther) {
   if (testVariant() == CpuVariant::X86_64_V3)
     GTEST_SKIP() << "oneDNN's product for AVX2 sums the last rows in another order";
-  for (auto [n, k] : {std::pair<int64_t, int64_t>{10, 64}, {1, 300}, {33, 129}, {1500, 600}, {130, 17000}})
-    for (bool transposed : {false, true})
-      for (int64_t m : {1, 2, 3, 7, 16, 65, 200, 1100})
-        for (int64_t pad : {0, 24}) {
-          if (m * k > 2'000'000)
-            continue;
-          Product all{1, m, n, k, false, transposed, pad, 0, pad}, one{1, 1, n, k, false, transposed};
-          std::vector<float> lhs = randomFloats(m * all.lhsLd(), 1), rhs = randomFloats(n * k, 2);
-          std::vector<float> out = multiply(all, lhs, rhs);
-          for (int64_t row = 0; row < m; row += std::max<int64_t>(m / 3, 1)) {
-            auto from = lhs.begin() + row * all.lhsLd(), to = out.begin() + row * all.outLd();
-            EXPECT_TRUE(sameBits(std::vector<float>(to, to + n),
-                                 multiply(one, std::vector<float>(from, from + k), rhs)))
-                << "row " << row << " of " << m << ", " << n << " columns, sums of " << k << ", gaps of " << pad;
-          }
-        }
+  checkRows<float>();
+  checkRows<Float16>();
+  checkRows<BFloat16>();
+}
+
+/// The batch is many small products or one large: 1 to 5000 rows, dimensions with rests.
+template <typename T> void checkRandomShapes() {
+  std::mt19937 generator(5);
+  auto pick = [&](std::initializer_list<int64_t> values) {
+    return values.begin()[generator() % values.size()];
+  };
+  for (int i = 0; i < 16; ++i) {
+    Product p{pick({1, 1, 3}), pick({1, 2, 5, 17, 64, 255, 257, 1000, 5000}), pick({1, 3, 16, 31, 96}), pick({1, 2, 7, 32, 65, 130}),
+              generator() % 2 == 0, generator() % 2 == 0};
+    p.lhsPad = pick({0, 0, 1, 8}), p.rhsPad = pick({0, 0, 2, 16}), p.outPad = pick({0, 0, 3, 32});
+    checkFloats<T>(p);
+  }
+}
+
+TEST(Matmul, RandomShapes) {
+  checkRandomShapes<float>();
+  checkRandomShapes<Float16>();
+  checkRandomShapes<BFloat16>();
+}
+
+/// What is beyond the largest number of a type is infinite, and sums pass through what is beyond it.
+TEST(Matmul, NarrowSumsAreFloat32) {
+  Product p{1, 1, 1, 3};
+  auto product = [&](float a, float b, float c) {
+    return static_cast<float>(multiply<Float16>(p, {a, b, c}, {1000.0f, 1000.0f, 1.0f})[0]);
+  };
+  EXPECT_EQ(product(100, -100, 3), 3.0f);
+  EXPECT_EQ(product(100, 0, 0), INFINITY);
+  EXPECT_TRUE(std::isnan(product(NAN, 0, 0)));
+  auto wide = [&](float a, float b, float c) {
+    return static_cast<float>(multiply<BFloat16>(p, {a, b, c}, {1.0f, 1.0f, 1.0f})[0]);
+  };
+  EXPECT_EQ(wide(256, 1, 1), 258.0f); // 257 is no bf16
+  EXPECT_EQ(wide(INFINITY, 1, 1), INFINITY);
+  EXPECT_TRUE(std::isnan(wide(INFINITY, -INFINITY, 1)));
 }
 
 TEST(Matmul, NoElements) {
@@ -128,8 +196,8 @@ TEST(Matmul, NoElements) {
 }
 
 TEST(Matmul, Refuses) {
-  EXPECT_EQ(runKernel("matmul", {3, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2}, {}, {}).message(),
-            "kernel 'matmul': element type bf16 is not supported, must be f32 or f64");
+  EXPECT_EQ(runKernel("matmul", {4, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2}, {}, {}).message(),
+            "kernel 'matmul': element type i64 is not supported, must be a float");
   EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 0, 8, 3, 8, 2, 4, 2}, {}, {}).message(),
             "kernel 'matmul': lhs_ld is 3, must be at least the 4 elements of a row");
   EXPECT_EQ(runKernel("matmul", {0, 1, 2, 2, 4, 0, 1, 8, 4, 8, 3, 4, 2}, {}, {}).message(),
@@ -139,8 +207,7 @@ TEST(Matmul, Refuses) {
   EXPECT_EQ(runKernel("matmul", {0, 2, 2, 2, 4, 0, 0, 8, 4, 8, 2, 3, 2}, {}, {}).message(),
             "kernel 'matmul': out_batch_stride is 3, must be at least the 4 elements of a matrix");
   check({1, 2, 2, 2}); // decides this process's variant
-  KernelOptions other;
-  other.variant = testVariant() == CpuVariant::X86_64_V3 ? CpuVariant::X86_64_V4 : CpuVariant::X86_64_V3;
+  KernelOptions other{testVariant() == CpuVariant::X86_64_V3 ? CpuVariant::X86_64_V4 : CpuVariant::X86_64_V3, false};
   std::vector<int64_t> integers{0, 1, 2, 2, 2, 0, 0, 4, 2, 4, 2, 4, 2};
   EXPECT_EQ(prepareKernel("matmul", integers, {}, other).status().message(),
             "oneDNN runs one instruction-set variant in a process, asked for two");

@@ -1,8 +1,10 @@
 //===- NarrowTest.cpp - 16-bit floats as numbers --------------------------===//
+#include "lib/Runtime/Kernels/WideRows.h"
 #include "zero/Runtime/Base/NarrowFloats.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <vector>
 
 using namespace zero;
 
@@ -61,6 +63,33 @@ TEST(NarrowFloats, Float16) {
     auto wide = bitsAs<float>(static_cast<uint32_t>(bits));
     EXPECT_EQ(roundToFloat16(wide), bitsAs<uint16_t>(static_cast<_Float16>(wide))) << bits;
   }
+}
+
+/// Rows have the bits of their numbers, whatever their length, and nothing is written behind them.
+void checkRows(float (*widen)(uint16_t), uint16_t (*round)(float), void (*widenRow)(const uint16_t *, int64_t, float *),
+               void (*roundRow)(const float *, int64_t, uint16_t *)) {
+  std::vector<uint16_t> narrow(0x10000), rounded(0x10001, 7);
+  std::vector<float> wide(0x10001, 7), between(0x10000);
+  for (uint32_t i = 0; i < 0x10000; ++i) {
+    narrow[i] = static_cast<uint16_t>(i);
+    between[i] = bitsAs<float>(static_cast<uint32_t>(i * 0x9e3779b9u));
+  }
+  for (int64_t count : {0x10000, 65535, 31, 8, 7, 1, 0}) {
+    wide[count] = 7, rounded[count] = 7;
+    widenRow(narrow.data(), count, wide.data());
+    roundRow(between.data(), count, rounded.data());
+    for (int64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(bitsAs<uint32_t>(wide[i]), bitsAs<uint32_t>(widen(narrow[i]))) << i;
+      ASSERT_EQ(rounded[i], round(between[i])) << bitsAs<uint32_t>(between[i]);
+    }
+    EXPECT_EQ(wide[count], 7.0f);
+    EXPECT_EQ(rounded[count], 7);
+  }
+}
+
+TEST(NarrowFloats, Rows) {
+  checkRows(widenBFloat16, roundToBFloat16, kernels::widenBFloat16s, kernels::roundToBFloat16s);
+  checkRows(widenFloat16, roundToFloat16, kernels::widenFloat16s, kernels::roundToFloat16s);
 }
 
 } // namespace

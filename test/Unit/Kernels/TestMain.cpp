@@ -11,5 +11,9 @@ int main(int argc, char **argv) {
     std::puts("skipped: this CPU has no AVX-512");
     return 77;
   }
+  if (zero::test::testOptions().bf16Products && !__builtin_cpu_supports("avx512bf16")) {
+    std::puts("skipped: this CPU has no AVX512_BF16");
+    return 77;
+  }
   return RUN_ALL_TESTS();
 }

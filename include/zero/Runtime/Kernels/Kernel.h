@@ -24,6 +24,9 @@ public:
 /// What a kernel may depend on besides its pointers.
 struct KernelOptions {
   CpuVariant variant = CpuVariant::X86_64_V3;
+  /// Products of bf16 by AVX512_BF16 (with X86_64_V4 only). Their bits differ from those of widened products: like the
+  /// variant, the same on all ranks.
+  bool bf16Products = false;
 };
 
 /// A kernel with its parameters bound. `run` allocates nothing; it may be called by one thread at a time.

@@ -1,0 +1,16 @@
+//===- MatmulWidened.h - Products of 16-bit floats as those of f32 --------===//
+#ifndef ZERO_LIB_RUNTIME_KERNELS_MATMULWIDENED_H
+#define ZERO_LIB_RUNTIME_KERNELS_MATMULWIDENED_H
+
+#include "lib/Runtime/Kernels/Element.h"
+#include "lib/Runtime/Kernels/MatmulDouble.h"
+#include "zero/Runtime/Kernels/Kernel.h"
+
+namespace zero::kernels {
+
+/// `element` is f16 or bf16. Throws dnnl::error.
+std::unique_ptr<Kernel> makeWidenedMatmul(const MatmulShape &shape, Element element);
+
+} // namespace zero::kernels
+
+#endif
