@@ -31,11 +31,10 @@ std::string check(Operation *op, StringRef what, Value value, ArrayRef<StringRef
 
 std::string whyNoLibraryKernel(Operation *op) {
   constexpr StringRef indices[] = {"i64", "i32"}, sums[] = {"f32", "f64", "i64", "i32"},
-                      products[] = {"f32", "f64"}, single[] = {"f32"};
+                      heads[] = {"f32", "f16", "bf16"};
   return TypeSwitch<Operation *, std::string>(op)
-      .Case([&](nn::MatmulOp matmul) { return check(op, "elements", matmul.getLhs(), products); })
       .Case<nn::AttentionOp, nn::AttentionGradOp>(
-          [&](auto attention) { return check(op, "elements", attention.getQuery(), single); })
+          [&](auto attention) { return check(op, "elements", attention.getQuery(), heads); })
       .Case([&](nn::GatherOp gather) { return check(op, "indices", gather.getIndices(), indices); })
       .Case([&](nn::ScatterAddOp scatter) {
         std::string why = check(op, "indices", scatter.getIndices(), indices);

@@ -51,7 +51,7 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createCSEPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createNNVerifyTrainingGraph());
-  // Before decomposition: attention of f16 and bf16 has a kernel once it is widened.
+  // Before groups are formed: the casts join them.
   passes.addPass(createNNWidenFloats());
   // What has no kernel of its own is written in primitives, so that it can join a group.
   NNDecomposeCompositesOptions decompose;

@@ -25,22 +25,29 @@ void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_
   });
 }
 
+const AttentionRanges &rangesOf(CpuVariant variant) {
+  return variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3;
+}
+
+/// Of an element type's functions in AttentionRanges.
+int64_t indexOf(int64_t element) { return element == 0 ? 0 : element - static_cast<int64_t>(Element::F16) + 1; }
+
 class Attention : public Kernel {
 public:
-  Attention(const AttentionArguments &arguments, bool mask, CpuVariant variant)
-      : arguments(arguments), mask(mask),
-        range(variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3) {}
+  Attention(const AttentionArguments &arguments, bool mask, int64_t element, CpuVariant variant)
+      : arguments(arguments), mask(mask), range(rangesOf(variant).forward[indexOf(element)]) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
-    auto next = [&] { return static_cast<float *>(*pointers++); };
+    auto next = [&] { return *pointers++; };
     AttentionArguments x = arguments;
     x.query.data = next();
     x.key.data = next();
     x.value.data = next();
     x.mask = mask ? next() : nullptr;
     x.out.data = next();
-    x.logSumExp = next();
-    runParts(parallel, x, x.batch * x.heads, range, next(), attentionPartFloats(x.queries, x.headSize));
+    x.logSumExp = static_cast<float *>(next());
+    runParts(parallel, x, x.batch * x.heads, range, static_cast<float *>(next()),
+             attentionPartFloats(x.queries, x.headSize));
     return {};
   }
 
@@ -52,30 +59,35 @@ private:
 
 class AttentionGrad : public Kernel {
 public:
-  AttentionGrad(const AttentionArguments &arguments, bool mask, CpuVariant variant)
-      : arguments(arguments), mask(mask),
-        range(variant == CpuVariant::X86_64_V4 ? attentionGradV4 : attentionGradV3) {}
+  AttentionGrad(const AttentionArguments &arguments, bool mask, int64_t element, CpuVariant variant)
+      : arguments(arguments), mask(mask), partFloats(partFloatsOf(arguments, mask, element)),
+        range(rangesOf(variant).backward[indexOf(element)]) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
-    auto next = [&] { return static_cast<float *>(*pointers++); };
+    auto next = [&] { return *pointers++; };
     AttentionArguments x = arguments;
     x.query.data = next();
     x.key.data = next();
     x.value.data = next();
     x.mask = mask ? next() : nullptr;
     x.out.data = next();
-    x.logSumExp = next();
+    x.logSumExp = static_cast<float *>(next());
     x.outGradient.data = next();
     x.queryGradient.data = next();
     x.keyGradient.data = next();
     x.valueGradient.data = next();
-    runParts(parallel, x, x.batch * x.groups, range, next(), attentionGradPartFloats(x.queries, x.headSize, mask));
+    runParts(parallel, x, x.batch * x.groups, range, static_cast<float *>(next()), partFloats);
     return {};
   }
 
 private:
+  static int64_t partFloatsOf(const AttentionArguments &x, bool mask, int64_t element) {
+    return attentionGradPartFloats(element, x.queries, x.keys, x.heads, x.groups, x.headSize, mask);
+  }
+
   AttentionArguments arguments;
   bool mask;
+  int64_t partFloats;
   AttentionRange *range;
 };
 
@@ -85,8 +97,10 @@ Expected<std::unique_ptr<Kernel>> make(const char *kernel, std::span<const int64
                                        std::span<const double> reals, const KernelOptions &options,
                                        std::initializer_list<HeadView AttentionArguments::*> views) {
   Parameters parameters(kernel, integers);
-  if (int64_t element = parameters.next(); element != static_cast<int64_t>(Element::F32))
-    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32");
+  int64_t element = parameters.next();
+  if (element != static_cast<int64_t>(Element::F32) && element != static_cast<int64_t>(Element::F16) &&
+      element != static_cast<int64_t>(Element::BF16))
+    parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be f32, f16 or bf16");
   AttentionArguments x;
   x.batch = parameters.size("B");
   x.queries = parameters.size("T");
@@ -113,7 +127,7 @@ Expected<std::unique_ptr<Kernel>> make(const char *kernel, std::span<const int64
     parameters.fail("takes 1 real, got " + std::to_string(reals.size()));
   ZERO_RETURN_IF_ERROR(parameters.finish());
   x.scale = static_cast<float>(reals[0]);
-  return std::unique_ptr<Kernel>(std::make_unique<Made>(x, mask, options.variant));
+  return std::unique_ptr<Kernel>(std::make_unique<Made>(x, mask, element, options.variant));
 }
 
 } // namespace

@@ -11,12 +11,22 @@
 
 namespace zero::kernels {
 
+/// Floats of 16 bits in memory.
+struct BFloat16Bits {
+  uint16_t bits;
+};
+struct Float16Bits {
+  uint16_t bits;
+};
+
 /// A tensor batch x position x head x D whose last dimension is dense.
 struct HeadView {
-  float *data = nullptr;
+  void *data = nullptr;
   int64_t batch = 0, position = 0, head = 0; // strides in elements
 
-  float *at(int64_t b, int64_t p, int64_t h) const { return data + b * batch + p * position + h * head; }
+  template <typename T> T *at(int64_t b, int64_t p, int64_t h) const {
+    return static_cast<T *>(data) + b * batch + p * position + h * head;
+  }
 };
 
 struct AttentionArguments {
@@ -25,7 +35,7 @@ struct AttentionArguments {
   int64_t maskBatch, maskHeads; // 1, or the whole dimension
   float scale;
   HeadView query, key, value, out, outGradient, queryGradient, keyGradient, valueGradient;
-  const float *mask = nullptr;
+  const void *mask = nullptr;
   float *logSumExp = nullptr;
 };
 
@@ -33,7 +43,12 @@ struct AttentionArguments {
 /// workspace.
 using AttentionRange = void(const AttentionArguments &arguments, int64_t begin, int64_t end,
                             float *workspace);
-AttentionRange attentionV3, attentionV4, attentionGradV3, attentionGradV4;
+
+/// The ranges of one instruction set for each type of element: f32, f16, bf16.
+struct AttentionRanges {
+  AttentionRange *forward[3], *backward[3];
+};
+extern const AttentionRanges attentionV3, attentionV4;
 
 } // namespace zero::kernels
 

@@ -10,8 +10,28 @@ struct Vector {
   __m256 v;
 
   static Vector load(const float *p) { return {_mm256_loadu_ps(p)}; }
+  static Vector load(const zero::kernels::Float16Bits *p) {
+    return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)))};
+  }
+  static Vector load(const zero::kernels::BFloat16Bits *p) {
+    __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16))};
+  }
   static Vector all(float x) { return {_mm256_set1_ps(x)}; }
   void store(float *p) const { _mm256_storeu_ps(p, v); }
+  void store(zero::kernels::Float16Bits *p) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  /// As NarrowFloats.h rounds.
+  void store(zero::kernels::BFloat16Bits *p) const {
+    __m256i bits = _mm256_castps_si256(v), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    __m256i isNaN = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(bits, _mm256_set1_epi32(0x400000)), isNaN);
+    __m256i high = _mm256_srli_epi32(rounded, 16);
+    _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                     _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
+  }
   Vector operator+(Vector b) const { return {_mm256_add_ps(v, b.v)}; }
   Vector operator-(Vector b) const { return {_mm256_sub_ps(v, b.v)}; }
   Vector operator*(Vector b) const { return {_mm256_mul_ps(v, b.v)}; }
@@ -52,5 +72,4 @@ struct Vector {
 } // namespace
 
 #define ZERO_ATTENTION attentionV3
-#define ZERO_ATTENTION_GRAD attentionGradV3
 #include "lib/Runtime/Kernels/AttentionLoops.inc"

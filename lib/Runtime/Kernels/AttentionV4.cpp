@@ -10,8 +10,26 @@ struct Vector {
   __m512 v;
 
   static Vector load(const float *p) { return {_mm512_loadu_ps(p)}; }
+  static Vector load(const zero::kernels::Float16Bits *p) {
+    return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)))};
+  }
+  static Vector load(const zero::kernels::BFloat16Bits *p) {
+    __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+  }
   static Vector all(float x) { return {_mm512_set1_ps(x)}; }
   void store(float *p) const { _mm512_storeu_ps(p, v); }
+  void store(zero::kernels::Float16Bits *p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  /// As NarrowFloats.h rounds: the instruction of AVX512_BF16 loses subnormal numbers.
+  void store(zero::kernels::BFloat16Bits *p) const {
+    __m512i bits = _mm512_castps_si512(v), odd = _mm512_and_epi32(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    __mmask16 isNaN = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    rounded = _mm512_mask_or_epi32(rounded, isNaN, bits, _mm512_set1_epi32(0x400000));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+  }
   Vector operator+(Vector b) const { return {_mm512_add_ps(v, b.v)}; }
   Vector operator-(Vector b) const { return {_mm512_sub_ps(v, b.v)}; }
   Vector operator*(Vector b) const { return {_mm512_mul_ps(v, b.v)}; }
@@ -39,5 +57,4 @@ struct Vector {
 } // namespace
 
 #define ZERO_ATTENTION attentionV4
-#define ZERO_ATTENTION_GRAD attentionGradV4
 #include "lib/Runtime/Kernels/AttentionLoops.inc"

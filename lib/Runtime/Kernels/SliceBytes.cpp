@@ -85,13 +85,13 @@ private:
 };
 
 /// The arithmetic of shapes and workspaces does not look for numbers that do not fit.
-bool isSmall(std::span<const int64_t> integers) {
-  constexpr int64_t kMost = int64_t(1) << 31;
-  return std::ranges::all_of(integers, [](int64_t integer) { return integer <= kMost && integer >= -kMost; });
+bool isSmall(std::span<const int64_t> integers, int64_t most = int64_t(1) << 31) {
+  return std::ranges::all_of(integers, [&](int64_t integer) { return integer <= most && integer >= -most; });
 }
 
 uint64_t workspace(std::string_view name, std::span<const int64_t> integers) {
-  if (!isSmall(integers))
+  constexpr size_t kSizes = 7; // of attention: some are multiplied
+  if (!isSmall(integers) || !isSmall(integers.first(std::min(kSizes, integers.size())), int64_t(1) << 28))
     return kTooMany;
   return static_cast<uint64_t>(std::max<int64_t>(kernelWorkspaceBytes(name, integers), 0));
 }
@@ -162,7 +162,7 @@ Bytes attention(std::string_view name, std::span<const int64_t> integers, bool g
   if (hasMask)
     bytes.push_back(multiply({element, maskBatch, maskHeads, size(queries), size(keys)}));
   bytes.push_back(view(queries, heads));                                               // out
-  bytes.push_back(multiply({element, size(batch), size(heads), size(queries)}));       // log_sum_exp
+  bytes.push_back(multiply({sizeof(float), size(batch), size(heads), size(queries)})); // log_sum_exp
   if (gradient) {
     bytes.push_back(view(queries, heads)); // out_gradient, then those of query, key and value
     bytes.push_back(view(queries, heads));

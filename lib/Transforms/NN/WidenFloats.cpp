@@ -1,11 +1,11 @@
 //===- WidenFloats.cpp - nn-widen-floats ----------------------------------===//
 //
-//   %y = nn.matmul %a, %b : tensor<8x4xbf16>, ...   ->   %0 = nn.cast %a to f32; %1 = nn.cast %b to f32
-//                                                        %2 = nn.matmul %0, %1 : tensor<8x4xf32>, ...
-//                                                        %y = nn.cast %2 to bf16
+//   %y = nn.cumsum %a axis 1 : tensor<8x4xbf16>   ->   %0 = nn.cast %a to f32
+//                                                      %1 = nn.cumsum %0 axis 1 : tensor<8x4xf32>
+//                                                      %y = nn.cast %1 to bf16
 //
-// Generated kernels compute f16 and bf16 themselves, in f32 and op by op; some of the library's have wider
-// floats only. What only moves elements (gather, transpose, scatter assign, ...) stays. Test:
+// Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, convolutions and
+// attention; some others have wider floats only. What only moves elements (gather, transpose, scatter assign, ...) stays. Test:
 // test/Transforms/NN/widen-floats.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -27,12 +27,11 @@ bool isNarrow(Value value) {
   return type && (type.getElementType().isF16() || type.getElementType().isBF16());
 }
 
-/// Computes with floats, in a kernel that the library has for wider ones only. (Convolutions take narrow
-/// ones.)
+/// Computes with floats, in a kernel that the library has for wider ones only.
 bool isWideArithmetic(Operation *op) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return scatter.getKind() != ScatterKind::assign;
-  return isa<MatmulOp, MaxPoolOp, SumPoolOp, ScatterAddOp, CumSumOp, AttentionOp, AttentionGradOp>(op);
+  return isa<MaxPoolOp, SumPoolOp, ScatterAddOp, CumSumOp>(op);
 }
 
 class NNWidenFloats : public impl::NNWidenFloatsBase<NNWidenFloats> {

@@ -1,13 +1,12 @@
 // RUN: zero-opt %s --nn-widen-floats | FileCheck %s
 
-// CHECK-LABEL: @matmul
-// CHECK:         %[[A:.*]] = nn.cast %arg0 : tensor<8x4xbf16> to tensor<8x4xf32>
-// CHECK:         %[[B:.*]] = nn.cast %arg1 : tensor<4x6xbf16> to tensor<4x6xf32>
-// CHECK:         %[[P:.*]] = nn.matmul %[[A]], %[[B]] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+// CHECK-LABEL: @scatter_add
+// CHECK:         %[[U:.*]] = nn.cast %arg0 : tensor<2x6xbf16> to tensor<2x6xf32>
+// CHECK:         %[[P:.*]] = nn.scatter_add %[[U]][%arg1] axis 0 : tensor<2x6xf32>, tensor<2xi64> -> tensor<8x6xf32>
 // CHECK:         %[[Y:.*]] = nn.cast %[[P]] : tensor<8x6xf32> to tensor<8x6xbf16>
 // CHECK:         nn.neg %[[Y]] : tensor<8x6xbf16>
-func.func @matmul(%a: tensor<8x4xbf16>, %b: tensor<4x6xbf16>) -> tensor<8x6xbf16> {
-  %0 = nn.matmul %a, %b : tensor<8x4xbf16>, tensor<4x6xbf16> -> tensor<8x6xbf16>
+func.func @scatter_add(%u: tensor<2x6xbf16>, %i: tensor<2xi64>) -> tensor<8x6xbf16> {
+  %0 = nn.scatter_add %u[%i] axis 0 : tensor<2x6xbf16>, tensor<2xi64> -> tensor<8x6xbf16>
   %1 = nn.neg %0 : tensor<8x6xbf16>
   return %1 : tensor<8x6xbf16>
 }
@@ -23,22 +22,18 @@ func.func @max_pool(%x: tensor<1x1x4xf16>) -> (tensor<1x1x2xf16>, tensor<1x1x2xi
   return %0, %1 : tensor<1x1x2xf16>, tensor<1x1x2xi64>
 }
 
-// CHECK-LABEL: @attention
-// CHECK:         nn.attention {{.*}}tensor<1x2x2x4xf32>
-func.func @attention(%q: tensor<1x2x2x4xf16>) -> tensor<1x2x2x4xf16> {
-  %0, %1 = nn.attention %q, %q, %q scale 0.5 causal
-    : tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16>, tensor<1x2x2x4xf16> -> tensor<1x2x2x4xf16>, tensor<1x2x2xf32>
-  return %0 : tensor<1x2x2x4xf16>
-}
-
-// What generated code computes, what moves elements and wide floats stay.
+// What generated code and kernels of the library compute, what moves elements and wide floats stay.
 // CHECK-LABEL: @leaves
 // CHECK-NOT:     nn.cast
 // CHECK:         return
-func.func @leaves(%x: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>, %d: tensor<2x2xf64>) -> (tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>) {
+func.func @leaves(%x: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>, %d: tensor<2x2xf64>, %h: tensor<2x2xf16>, %q: tensor<1x2x2x4xbf16>)
+    -> (tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>) {
   %0 = nn.exp %x : tensor<4xf16>
   %1 = nn.scatter assign %0, %u[%i] axis 0 : tensor<4xf16>, tensor<2xf16>, tensor<2xi64>
   %2 = nn.gather %x[%i] axis 0 : tensor<4xf16>, tensor<2xi64> -> tensor<2xf16>
   %3 = nn.matmul %d, %d : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
-  return %1, %2, %3 : tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>
+  %4 = nn.matmul %h, %h : tensor<2x2xf16>, tensor<2x2xf16> -> tensor<2x2xf16>
+  %5, %6 = nn.attention %q, %q, %q scale 0.5 causal
+    : tensor<1x2x2x4xbf16>, tensor<1x2x2x4xbf16>, tensor<1x2x2x4xbf16> -> tensor<1x2x2x4xbf16>, tensor<1x2x2xf32>
+  return %1, %2, %3, %4, %5 : tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>
 }

@@ -1,5 +1,6 @@
 //===- AttentionTest.cpp - attention, attention_grad ----------------------===//
 #include "KernelHarness.h"
+#include "lib/Runtime/Kernels/Narrow.h"
 #include "zero/Runtime/Kernels/Workspace.h"
 #include <array>
 #include <cmath>
@@ -7,6 +8,8 @@
 
 using namespace zero;
 using namespace zero::test;
+using kernels::BFloat16;
+using kernels::Float16;
 
 namespace {
 
@@ -55,9 +58,23 @@ void append(std::vector<int64_t> &integers, const View &v) {
   integers.insert(integers.end(), {v.batch, v.position, v.head});
 }
 
-std::vector<int64_t> integersOf(const Case &c, bool gradient) {
+template <typename T> constexpr int64_t kElement = 0;
+template <> constexpr int64_t kElement<Float16> = 2;
+template <> constexpr int64_t kElement<BFloat16> = 3;
+
+/// What rounding to a type may change, relative.
+template <typename T> constexpr double kLastBit = 0;
+template <> constexpr double kLastBit<Float16> = 0x1p-11;
+template <> constexpr double kLastBit<BFloat16> = 0x1p-8;
+
+/// The lowest finite number, or near it.
+template <typename T> constexpr float kLowest = std::numeric_limits<float>::lowest();
+template <> constexpr float kLowest<Float16> = -65504;
+template <> constexpr float kLowest<BFloat16> = -3.3e38f;
+
+std::vector<int64_t> integersOf(const Case &c, bool gradient, int64_t element = 0) {
   Layout l(c);
-  std::vector<int64_t> integers{0, c.B, c.T, c.S, c.H, c.G, c.D, c.causal, c.mask(), c.maskB, c.maskH};
+  std::vector<int64_t> integers{element, c.B, c.T, c.S, c.H, c.G, c.D, c.causal, c.mask(), c.maskB, c.maskH};
   for (const View &view : {l.query, l.key, l.value, l.out})
     append(integers, view);
   if (gradient)
@@ -70,8 +87,8 @@ struct Tensors {
   std::vector<float> inputs, mask, out, logSumExp, outGradient, gradients;
 };
 
-/// By the definition, in float64.
-Tensors reference(const Case &c, const Tensors &t) {
+/// By the definition, in float64; the gradient reads the result as a T.
+template <typename T> Tensors reference(const Case &c, const Tensors &t) {
   Layout l(c);
   Tensors r = t;
   std::vector<double> gradients(l.inputSize, 0.0);
@@ -106,7 +123,7 @@ Tensors reference(const Case &c, const Tensors &t) {
           for (int64_t j = 0; j < c.S; ++j)
             out[d] += p[j] / sum * t.inputs[l.value.at(b, j, g) + d];
           r.out[l.out.at(b, i, h) + d] = out[d];
-          delta += out[d] * t.outGradient[l.out.at(b, i, h) + d];
+          delta += double(T(float(out[d]))) * t.outGradient[l.out.at(b, i, h) + d];
         }
         for (int64_t j = 0; j < c.S; ++j) {
           double dp = 0;
@@ -125,39 +142,42 @@ Tensors reference(const Case &c, const Tensors &t) {
 }
 
 /// Runs both kernels; every buffer starts `offset` bytes after a page.
-template <typename Parallel>
+template <typename T, typename Parallel>
 Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 0) {
   Layout l(c);
-  Aligned<float> inputs(t.inputs, offset), mask(t.mask, offset), outGradient(t.outGradient, offset);
-  Aligned<float> out(l.outSize, offset, 7), logSumExp(c.B * c.H * c.T, offset, 7),
-      gradients(l.inputSize, offset, 7);
+  auto narrow = [](const std::vector<float> &values) { return std::vector<T>(values.begin(), values.end()); };
+  auto wide = [](const Aligned<T> &values) { return std::vector<float>(values.data(), values.data() + values.size()); };
+  Aligned<T> inputs(narrow(t.inputs), offset), mask(narrow(t.mask), offset), outGradient(narrow(t.outGradient), offset);
+  Aligned<T> out(l.outSize, offset, T(7.0f)), gradients(l.inputSize, offset, T(7.0f));
+  Aligned<float> logSumExp(c.B * c.H * c.T, offset, 7);
   float nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<int64_t> integers = integersOf(c, false), gradIntegers = integersOf(c, true);
+  std::vector<int64_t> integers = integersOf(c, false, kElement<T>), gradIntegers = integersOf(c, true, kElement<T>);
   Aligned<float> workspace(kernelWorkspaceBytes("attention", integers) / 4 + 16, 0, nan);
   Aligned<float> gradWorkspace(kernelWorkspaceBytes("attention_grad", gradIntegers) / 4 + 16, 0, nan);
   for (const Aligned<float> *w : {&workspace, &gradWorkspace})
     std::fill(w->data() + w->size() - 16, w->data() + w->size(), 3.0f);
-  float *x = inputs.data();
+  T *x = inputs.data();
   std::vector<const void *> pointers{x + l.query.offset, x + l.key.offset, x + l.value.offset};
   if (c.mask())
     pointers.push_back(mask.data());
   pointers.insert(pointers.end(), {out.data(), logSumExp.data(), workspace.data()});
   EXPECT_OK(runKernel("attention", integers, {c.scale()}, pointers, Parallel(parallel)));
   pointers.back() = outGradient.data();
-  float *g = gradients.data();
+  T *g = gradients.data();
   pointers.insert(pointers.end(),
                   {g + l.query.offset, g + l.key.offset, g + l.value.offset, gradWorkspace.data()});
   EXPECT_OK(runKernel("attention_grad", gradIntegers, {c.scale()}, pointers, Parallel(parallel)));
   for (const Aligned<float> *w : {&workspace, &gradWorkspace})
     for (size_t i = w->size() - 16; i < w->size(); ++i)
       EXPECT_EQ((*w)[i], 3.0f) << "wrote past the workspace";
-  return {{}, {}, out.values(), logSumExp.values(), {}, gradients.values()};
+  return {{}, {}, wide(out), logSumExp.values(), {}, wide(gradients)};
 }
 
-double distance(const std::vector<float> &a, const std::vector<float> &b) {
+/// Beyond `relative` of the expected number.
+double distance(const std::vector<float> &a, const std::vector<float> &expected, double relative = 0) {
   double worst = 0;
   for (size_t i = 0; i < a.size(); ++i)
-    worst = std::isfinite(a[i]) ? std::max(worst, double(std::fabs(a[i] - b[i]))) : 1e30;
+    worst = std::isfinite(a[i]) ? std::max(worst, std::fabs(a[i] - expected[i]) - relative * std::fabs(expected[i])) : 1e30;
   return worst;
 }
 
@@ -167,7 +187,7 @@ void expectSameBits(const Tensors &a, const Tensors &b) {
   EXPECT_TRUE(sameBits(a.gradients, b.gradients));
 }
 
-void check(const Case &c) {
+template <typename T> void checkType(const Case &c) {
   SCOPED_TRACE(testing::PrintToString(integersOf(c, false)));
   Layout l(c);
   Tensors t;
@@ -183,14 +203,26 @@ void check(const Case &c) {
     for (int64_t row = 0; c.hidesRows && row < c.maskB * c.maskH * c.T; row += 5) // whole, by numbers
       std::fill_n(t.mask.begin() + row * c.S, c.S, std::numeric_limits<float>::lowest());
   }
-  Tensors expected = reference(c, t), got = run(c, t, Serial());
-  EXPECT_LE(distance(got.out, expected.out), 5e-6);
-  EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-6);
-  EXPECT_LE(distance(got.gradients, expected.gradients), 5e-5);
-  expectSameBits(got, run(c, t, Backwards()));
-  expectSameBits(got, run(c, t, Threads(3)));
-  expectSameBits(got, run(c, t, Serial(), 64));
-  expectSameBits(got, run(c, t, Serial(), 4)); // no alignment beyond elements is needed
+  for (std::vector<float> *values : {&t.inputs, &t.outGradient, &t.mask})
+    for (float &value : *values)
+      value = T(std::isfinite(value) ? std::max(value, kLowest<T>) : value);
+  // Half's largest number leaves scores beside it few digits.
+  double hidden = c.hidesRows && kElement<T> == 2 ? 5e-3 : 0;
+  Tensors expected = reference<T>(c, t), got = run<T>(c, t, Serial());
+  EXPECT_LE(distance(got.out, expected.out, kLastBit<T>), 5e-6 + hidden);
+  EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-6 + hidden);
+  // Where the result was just between two numbers, gradients feel its last bit.
+  EXPECT_LE(distance(got.gradients, expected.gradients, kLastBit<T>), 5e-5 + 0.01 * kLastBit<T> + hidden);
+  expectSameBits(got, run<T>(c, t, Backwards()));
+  expectSameBits(got, run<T>(c, t, Threads(3)));
+  expectSameBits(got, run<T>(c, t, Serial(), 64));
+  expectSameBits(got, run<T>(c, t, Serial(), sizeof(T))); // no alignment beyond elements is needed
+}
+
+void check(const Case &c) {
+  checkType<float>(c);
+  checkType<Float16>(c);
+  checkType<BFloat16>(c);
 }
 
 TEST(Attention, Shapes) {
@@ -239,15 +271,15 @@ TEST(Attention, LargeScores) { // softmax against the running maximum neither ov
   t.outGradient = randomFloats(l.outSize, 2);
   t.out.resize(l.outSize);
   t.logSumExp.resize(130);
-  Tensors expected = reference(c, t), got = run(c, t, Serial());
+  Tensors expected = reference<float>(c, t), got = run<float>(c, t, Serial());
   EXPECT_LE(distance(got.out, expected.out), 5e-3); // scores near 10^4 carry errors near 10^-3
   EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-3);
 }
 
 TEST(Attention, NoElements) {
   for (Case c : {Case{0, 4, 4, 2, 2, 8}, Case{2, 0, 4, 2, 2, 8}, Case{2, 4, 4, 0, 0, 8}})
-    run(c, {std::vector<float>(Layout(c).inputSize), {}, {}, {}, std::vector<float>(Layout(c).outSize), {}},
-        Serial());
+    run<float>(c, {std::vector<float>(Layout(c).inputSize), {}, {}, {}, std::vector<float>(Layout(c).outSize), {}},
+               Serial());
 }
 
 TEST(Attention, Refuses) {
@@ -260,8 +292,8 @@ TEST(Attention, Refuses) {
   EXPECT_EQ(message({4, 4, 4, 2, 2, 8, false, 2, 1}),
             "kernel 'attention': mask of 2 x 1 matrices does not fit 4 x 2");
   EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {}), "kernel 'attention': takes 1 real, got 0");
-  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {1}, 3),
-            "kernel 'attention': element type bf16 is not supported, must be f32");
+  EXPECT_EQ(message({4, 4, 4, 2, 2, 8}, {1}, 1),
+            "kernel 'attention': element type f64 is not supported, must be f32, f16 or bf16");
   EXPECT_EQ(runKernel("attention_grad", integersOf({1, 4, 4, 2, 2, 8}, false), {1}, {}).message(),
             "kernel 'attention_grad': takes 35 integers, got 23");
 }

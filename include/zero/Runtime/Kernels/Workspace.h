@@ -28,10 +28,13 @@ inline int64_t attentionPartFloats(int64_t queries, int64_t headSize) {
 }
 
 /// Floats of one part of `attention_grad`'s workspace: five blocks of keys, three of queries, two of scores,
-/// and a number a row, with a mask two.
-inline int64_t attentionGradPartFloats(int64_t queries, int64_t headSize, bool hasMask) {
-  return (5 * kAttentionBlock + 3 * kAttentionTileRows) * roundUpToLine(headSize) +
-         2 * kAttentionTileRows * kAttentionBlock + (hasMask ? 2 : 1) * roundUpToLine(queries);
+/// and a number a row, with a mask two. Of 16 bits also the gradients that are still sums: of queries, and of keys and values
+/// where several heads share them.
+inline int64_t attentionGradPartFloats(int64_t element, int64_t queries, int64_t keys, int64_t heads, int64_t groups,
+                                       int64_t headSize, bool hasMask) {
+  int64_t width = roundUpToLine(headSize), isNarrow = element != 0;
+  return (5 * kAttentionBlock + 3 * kAttentionTileRows) * width + 2 * kAttentionTileRows * kAttentionBlock +
+         (hasMask ? 2 : 1) * roundUpToLine(queries) + isNarrow * (queries + (heads > groups ? 2 * keys : 0)) * width;
 }
 
 /// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes
@@ -49,7 +52,8 @@ inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64
   if (name == "attention")
     return 4 * std::min(kAttentionParts, batch * heads) * attentionPartFloats(queries, headSize);
   if (name == "attention_grad")
-    return 4 * std::min(kAttentionParts, batch * groups) * attentionGradPartFloats(queries, headSize, integers[8] != 0);
+    return 4 * std::min(kAttentionParts, batch * groups) *
+           attentionGradPartFloats(integers[0], queries, integers[3], heads, groups, headSize, integers[8] != 0);
   return 0;
 }
 

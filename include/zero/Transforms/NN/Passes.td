@@ -124,11 +124,12 @@ def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp">
 def NNWidenFloats : Pass<"nn-widen-floats", "::mlir::ModuleOp"> {
   let summary = "Computes in f32 what has no kernel for f16 and bf16.";
   let description = [{
-    Products, scatters that add, running sums and attention are kernels of the library, which has them for wider floats:
-    operands are cast to f32, results back, rounded once. Generated code computes the other ops in either type.
+    Scatters that add, running sums and pooling are kernels of the library, which has them for wider floats: operands are
+    cast to f32, results back, rounded once. The library's products, convolutions and attention and generated code compute in
+    either type.
 
-    Input:  `nn.matmul %a, %b : tensor<8x4xbf16>, tensor<4x8xbf16> -> tensor<8x8xbf16>`
-    Output: `nn.cast (nn.matmul (nn.cast %a to f32), (nn.cast %b to f32)) to bf16`
+    Input:  `nn.cumsum %a axis 1 : tensor<8x4xbf16>`
+    Output: `nn.cast (nn.cumsum (nn.cast %a to f32) axis 1) to bf16`
     (* example: test/Transforms/NN/widen-floats.mlir *)
   }];
   let dependentDialects = ["::zero::nn::NNDialect"];
