@@ -30,7 +30,7 @@ std::string check(Operation *op, StringRef what, Value value, ArrayRef<StringRef
 } // namespace
 
 std::string whyNoLibraryKernel(Operation *op) {
-  constexpr StringRef indices[] = {"i64", "i32"}, sums[] = {"f32", "f64", "i64", "i32"},
+  constexpr StringRef indices[] = {"i64", "i32"}, sums[] = {"f32", "f64", "f16", "bf16", "i64", "i32"},
                       heads[] = {"f32", "f16", "bf16"};
   return TypeSwitch<Operation *, std::string>(op)
       .Case<nn::AttentionOp, nn::AttentionGradOp>(

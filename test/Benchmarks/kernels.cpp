@@ -1,9 +1,10 @@
 //===- kernels.cpp - Speed of the library's kernels, one thread -----------===//
 //
-// ninja zero-bench-kernels && bin/zero-bench-kernels [x86-64-v3|x86-64-v4] [FILTER]: best of several runs,
-// GFLOP/s and GB/s (bytes of operands and results, each counted once).
+// ninja zero-bench-kernels && bin/zero-bench-kernels [x86-64-v3|x86-64-v4|x86-64-v4-bf16] [FILTER]: best of several runs,
+// GFLOP/s and GB/s (bytes of operands and results, each counted once). With the last, bf16 is multiplied by the CPU.
 //
 //===----------------------------------------------------------------------===//
+#include "zero/Runtime/Base/NarrowFloats.h"
 #include "zero/Runtime/Kernels/Kernel.h"
 #include "zero/Runtime/Kernels/Workspace.h"
 #include <algorithm>
@@ -42,6 +43,9 @@ struct Benchmark {
   std::vector<int64_t> indices; // contents of pointer 1, where it holds indices
 };
 
+constexpr int64_t kF32 = 0, kBF16 = 3; // ElementType of lib/Container/plan.fbs
+int64_t bytesOf(int64_t element) { return element == kF32 ? 4 : 2; }
+
 void measure(const Benchmark &b, const KernelOptions &options) {
   auto kernel = prepareKernel(b.kernel, b.integers, b.reals, options);
   if (!kernel.ok()) {
@@ -52,9 +56,14 @@ void measure(const Benchmark &b, const KernelOptions &options) {
   double moved = 0;
   for (int64_t bytes : b.bytes) {
     pointers.push_back(operator new(bytes + 64, std::align_val_t(4096)));
-    auto *floats = static_cast<float *>(pointers.back());
-    for (int64_t i = 0; i < bytes / 4; ++i)
-      floats[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    bool isNarrow = b.integers[0] == kBF16 && b.title.find("bf16") != std::string::npos;
+    for (int64_t i = 0; i < bytes / (isNarrow ? 2 : 4); ++i) {
+      auto value = static_cast<float>(std::sin(static_cast<double>(i)));
+      if (isNarrow)
+        static_cast<uint16_t *>(pointers.back())[i] = roundToBFloat16(value);
+      else
+        static_cast<float *>(pointers.back())[i] = value;
+    }
     moved += bytes;
   }
   if (!b.indices.empty())
@@ -80,24 +89,25 @@ void measure(const Benchmark &b, const KernelOptions &options) {
     operator delete(pointer, std::align_val_t(4096));
 }
 
-Benchmark matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool tl, bool tr) {
+Benchmark matmul(int64_t batch, int64_t m, int64_t n, int64_t k, bool tl, bool tr, int64_t element = kF32) {
   std::string title = "matmul " + (batch > 1 ? std::to_string(batch) + " x " : std::string()) +
                       std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
-                      (tl ? " T" : " N") + (tr ? "T" : "N");
+                      (tl ? " T" : " N") + (tr ? "T" : "N") + (element == kBF16 ? " bf16" : "");
+  int64_t size = bytesOf(element);
   return {title,
           "matmul",
-          {0, batch, m, n, k, tl, tr, m * k, tl ? m : k, k * n, tr ? k : n, m * n, n},
+          {element, batch, m, n, k, tl, tr, m * k, tl ? m : k, k * n, tr ? k : n, m * n, n},
           {},
-          {4 * batch * m * k, 4 * batch * k * n, 4 * batch * m * n},
+          {size * batch * m * k, size * batch * k * n, size * batch * m * n},
           2.0 * batch * m * n * k,
           {}};
 }
 
-Benchmark attention(bool gradient, int64_t b, int64_t t, int64_t h, int64_t d, bool causal) {
-  std::vector<int64_t> integers{0, b, t, t, h, h, d, causal, 0, 0, 0};
+Benchmark attention(bool gradient, int64_t b, int64_t t, int64_t h, int64_t d, bool causal, int64_t element = kF32) {
+  std::vector<int64_t> integers{element, b, t, t, h, h, d, causal, 0, 0, 0};
   for (int i = 0; i < (gradient ? 8 : 4); ++i)
     integers.insert(integers.end(), {t * h * d, h * d, d});
-  int64_t tensor = 4 * b * t * h * d, rows = 4 * b * h * t;
+  int64_t tensor = bytesOf(element) * b * t * h * d, rows = 4 * b * h * t;
   std::string kernel = gradient ? "attention_grad" : "attention";
   int64_t workspace = kernelWorkspaceBytes(kernel, integers);
   std::vector<int64_t> bytes{tensor, tensor, tensor, tensor, rows};
@@ -106,7 +116,8 @@ Benchmark attention(bool gradient, int64_t b, int64_t t, int64_t h, int64_t d, b
   bytes.push_back(workspace);
   double flops = (gradient ? 10.0 : 4.0) * b * h * t * t * d * (causal ? 0.5 : 1);
   std::string title = kernel + " " + std::to_string(b) + " x " + std::to_string(t) + " x " +
-                      std::to_string(h) + " x " + std::to_string(d) + (causal ? " causal" : "");
+                      std::to_string(h) + " x " + std::to_string(d) + (causal ? " causal" : "") +
+                      (element == kBF16 ? " bf16" : "");
   return {title, kernel, integers, {1 / std::sqrt(double(d))}, bytes, flops, {}};
 }
 
@@ -128,7 +139,18 @@ std::vector<Benchmark> benchmarks() {
   std::vector<int64_t> tokens(8192);
   for (size_t i = 0; i < tokens.size(); ++i)
     tokens[i] = static_cast<int64_t>(i * 2654435761u % 4096);
-  return {
+  std::vector<Benchmark> made;
+  // A layer of width 512 over 4 x 256 tokens and the head over 8192 classes, each product with its two gradients.
+  for (int64_t element : {kF32, kBF16}) {
+    for (auto [n, k] : {std::pair<int64_t, int64_t>{1536, 512}, {512, 512}, {2048, 512}, {512, 2048}, {8192, 512}}) {
+      made.push_back(matmul(1, 1024, n, k, false, false, element));
+      made.push_back(matmul(1, 1024, k, n, false, true, element));
+      made.push_back(matmul(1, k, n, 1024, true, false, element));
+    }
+    for (bool gradient : {false, true})
+      made.push_back(attention(gradient, 4, 256, 8, 64, true, element));
+  }
+  std::vector<Benchmark> others = {
       matmul(1, 1024, 512, 2048, false, false),
       matmul(1, 1024, 768, 256, false,
              true), // a layer of width 256 over 8 x 128 tokens: qkv, its two gradients
@@ -171,7 +193,10 @@ std::vector<Benchmark> benchmarks() {
        0,
        tokens},
       {"sum_squares 4 Mi", "sum_squares", {0, 1 << 22}, {}, {4 << 22, 192}, 2.0 * (1 << 22), {}},
+      {"sum_squares 4 Mi bf16", "sum_squares", {kBF16, 1 << 22}, {}, {2 << 22, 192}, 2.0 * (1 << 22), {}},
   };
+  made.insert(made.end(), others.begin(), others.end());
+  return made;
 }
 
 } // namespace
@@ -180,8 +205,8 @@ int main(int argc, char **argv) {
   KernelOptions options;
   std::string filter;
   for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "x86-64-v4"))
-      options.variant = CpuVariant::X86_64_V4;
+    if (!std::strcmp(argv[i], "x86-64-v4") || !std::strcmp(argv[i], "x86-64-v4-bf16"))
+      options = {CpuVariant::X86_64_V4, !std::strcmp(argv[i], "x86-64-v4-bf16")};
     else if (std::strcmp(argv[i], "x86-64-v3"))
       filter = argv[i];
   }

@@ -45,6 +45,9 @@ constexpr int64_t kPackedFloats = int64_t{1} << 18;
 /// Most floats of one block's copies, so that they stay near the cache and the scratch small.
 constexpr int64_t kCopyFloats = int64_t{1} << 20;
 
+/// Least rows or columns of a block of 16-bit products that are cut.
+constexpr int64_t kNarrowRows = 256;
+
 enum class Axis { Batch, M, N };
 
 /// Size of a block along the axis that is cut; a function of the shape alone.
@@ -63,19 +66,28 @@ Cut chooseCut(const Shape &s, bool copiesGaps, bool isNarrow) {
   };
   if (s.batch > 1)
     return {Axis::Batch, size(s.batch, 1)};
+  bool gaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) || s.outLd != s.n;
+  if (isNarrow) {
+    // Measured: blocks of rows are fastest while they are high enough to hide the packing of the right side.
+    bool rows = s.m >= 2 * kNarrowRows || s.n < 2 * kNarrowRows;
+    int64_t extent = rows ? s.m : s.n, each = std::min(std::max(size(extent, kGrain), kNarrowRows), extent);
+    if (!gaps && (each >= extent || (rows && !s.transposeLhs)))
+      return {rows ? Axis::M : Axis::N, std::max<int64_t>(each, 1)}; // copies nothing
+    int64_t copied = s.k + (gaps || !rows ? (rows ? s.n : s.m) : 0);
+    return {rows ? Axis::M : Axis::N,
+            std::max<int64_t>(std::min(each, std::max(kCopyFloats / std::max<int64_t>(copied, 1) / kGrain * kGrain, kGrain)), 1)};
+  }
   // Cutting columns repeats no packing of the right side, cutting rows none of a transposed left side; but
   // blocks of columns have gaps, and packing a small right side again costs less than their copies.
   bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n || (copiesGaps && s.n * s.k <= kPackedFloats);
   if (!copiesGaps)
     return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
-  bool hasGaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) ||
-                 s.outLd != s.n;
   // Sums so long that the copies of a few columns are large: rows need none where nothing has gaps.
-  if (!s.transposeLhs && !hasGaps && kGrain * s.k > kCopyFloats)
+  if (!s.transposeLhs && !gaps && kGrain * s.k > kCopyFloats)
     return {Axis::M, size(s.m, kGrain)};
   auto bounded = [&](int64_t extent, int64_t other) {
     int64_t each = size(extent, kGrain);
-    if (each >= extent && !hasGaps)
+    if (each >= extent && !gaps)
       return each;
     int64_t most = kCopyFloats / std::max<int64_t>(other + s.k, 1) / kGrain * kGrain;
     return std::min(each, std::max(most, kGrain));

@@ -1,7 +1,7 @@
 //===- Scatter.cpp - out = data, then out[o, indices[c], i] combined with updates[o, c, i] ---===//
 //
-// What falls on one element is combined in the order of the indices, rounded to the element type each time.
-// Threads split columns (o, i), which are independent.
+// What falls on one element is combined in the order of the indices, rounded to the element type each time (scatter_add of
+// 16-bit floats: once, from a sum in f32). Threads split columns (o, i), which are independent.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/ElementKernels.h"
@@ -9,11 +9,13 @@
 #include "lib/Runtime/Kernels/Indices.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
+#include "lib/Runtime/Kernels/WideRows.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <type_traits>
+#include <vector>
 
 using namespace zero;
 using namespace zero::kernels;
@@ -109,6 +111,58 @@ private:
   int64_t outer, inner;
 };
 
+/// scatter_add of 16-bit floats: each row of the result is summed by itself, over the updates that fall on it.
+class NarrowScatterAdd : public Kernel {
+public:
+  NarrowScatterAdd(IndexReader indices, int64_t outer, int64_t inner, bool isHalf)
+      : indices(indices), outer(outer), inner(inner), widen(isHalf ? widenFloat16s : widenBFloat16s),
+        round(isHalf ? roundToFloat16s : roundToBFloat16s), first(inner ? indices.axisSize : 0),
+        next(inner ? indices.count : 0) {}
+
+  Status run(void *const *pointers, ParallelFor &parallel) override {
+    ZERO_RETURN_IF_ERROR(indices.check("scatter_add", pointers[1]));
+    if (inner == 0)
+      return {};
+    std::fill(first.begin(), first.end(), -1);
+    for (int64_t c = indices.count; c-- > 0;) { // so chains begin with the first update
+      int64_t row = indices.at(pointers[1], c);
+      next[c] = first[row];
+      first[row] = c;
+    }
+    auto *updates = static_cast<const uint16_t *>(pointers[0]);
+    auto *out = static_cast<uint16_t *>(pointers[2]);
+    parallelFor(parallel, outer * indices.axisSize, [&](int64_t begin, int64_t end) {
+      for (int64_t item = begin; item < end; ++item)
+        sumRow(updates + item / indices.axisSize * indices.count * inner, first[item % indices.axisSize], out + item * inner);
+    });
+    return {};
+  }
+
+private:
+  void sumRow(const uint16_t *updates, int64_t chain, uint16_t *out) const {
+    if (chain < 0)
+      std::memset(out, 0, inner * sizeof(uint16_t));
+    constexpr int64_t kBlock = 256;
+    for (int64_t from = 0; chain >= 0 && from < inner; from += kBlock) {
+      float sums[kBlock] = {}, update[kBlock];
+      int64_t count = std::min(kBlock, inner - from);
+      for (int64_t c = chain; c >= 0; c = next[c]) {
+        widen(updates + c * inner + from, count, update);
+        for (int64_t i = 0; i < count; ++i)
+          sums[i] += update[i];
+      }
+      round(sums, count, out + from);
+    }
+  }
+
+  IndexReader indices;
+  int64_t outer, inner;
+  void (*widen)(const uint16_t *, int64_t, float *);
+  void (*round)(const float *, int64_t, uint16_t *);
+  /// The first update of each row, or -1, and the next one of each update's row.
+  std::vector<int64_t> first, next;
+};
+
 using Result = Expected<std::unique_ptr<Kernel>>;
 
 template <typename Combine, bool fromZero, typename... Arguments>
@@ -162,5 +216,8 @@ Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_
   int64_t count = parameters.size("count");
   IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
   ZERO_RETURN_IF_ERROR(parameters.finish());
+  if (element == static_cast<int64_t>(Element::F16) || element == static_cast<int64_t>(Element::BF16))
+    return std::unique_ptr<Kernel>(
+        std::make_unique<NarrowScatterAdd>(indices, outer, inner, element == static_cast<int64_t>(Element::F16)));
   return makeOf<Add, true>("scatter_add", element, indices, outer, inner);
 }

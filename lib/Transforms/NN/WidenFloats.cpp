@@ -4,8 +4,8 @@
 //                                                      %1 = nn.cumsum %0 axis 1 : tensor<8x4xf32>
 //                                                      %y = nn.cast %1 to bf16
 //
-// Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, convolutions and
-// attention; some others have wider floats only. What only moves elements (gather, transpose, scatter assign, ...) stays. Test:
+// Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, convolutions,
+// attention and scatter_add; some others have wider floats only. What only moves elements (gather, transpose, scatter assign, ...) stays. Test:
 // test/Transforms/NN/widen-floats.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,7 @@ bool isNarrow(Value value) {
 bool isWideArithmetic(Operation *op) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return scatter.getKind() != ScatterKind::assign;
-  return isa<MaxPoolOp, SumPoolOp, ScatterAddOp, CumSumOp>(op);
+  return isa<MaxPoolOp, SumPoolOp, CumSumOp>(op);
 }
 
 class NNWidenFloats : public impl::NNWidenFloatsBase<NNWidenFloats> {

@@ -1,12 +1,13 @@
 // RUN: zero-opt %s --nn-widen-floats | FileCheck %s
 
-// CHECK-LABEL: @scatter_add
-// CHECK:         %[[U:.*]] = nn.cast %arg0 : tensor<2x6xbf16> to tensor<2x6xf32>
-// CHECK:         %[[P:.*]] = nn.scatter_add %[[U]][%arg1] axis 0 : tensor<2x6xf32>, tensor<2xi64> -> tensor<8x6xf32>
+// CHECK-LABEL: @scatter
+// CHECK:         %[[X:.*]] = nn.cast %arg0 : tensor<8x6xbf16> to tensor<8x6xf32>
+// CHECK:         %[[U:.*]] = nn.cast %arg1 : tensor<2x6xbf16> to tensor<2x6xf32>
+// CHECK:         %[[P:.*]] = nn.scatter add %[[X]], %[[U]][%arg2] axis 0 : tensor<8x6xf32>, tensor<2x6xf32>, tensor<2xi64>
 // CHECK:         %[[Y:.*]] = nn.cast %[[P]] : tensor<8x6xf32> to tensor<8x6xbf16>
 // CHECK:         nn.neg %[[Y]] : tensor<8x6xbf16>
-func.func @scatter_add(%u: tensor<2x6xbf16>, %i: tensor<2xi64>) -> tensor<8x6xbf16> {
-  %0 = nn.scatter_add %u[%i] axis 0 : tensor<2x6xbf16>, tensor<2xi64> -> tensor<8x6xbf16>
+func.func @scatter(%x: tensor<8x6xbf16>, %u: tensor<2x6xbf16>, %i: tensor<2xi64>) -> tensor<8x6xbf16> {
+  %0 = nn.scatter add %x, %u[%i] axis 0 : tensor<8x6xbf16>, tensor<2x6xbf16>, tensor<2xi64>
   %1 = nn.neg %0 : tensor<8x6xbf16>
   return %1 : tensor<8x6xbf16>
 }
@@ -27,7 +28,7 @@ func.func @max_pool(%x: tensor<1x1x4xf16>) -> (tensor<1x1x2xf16>, tensor<1x1x2xi
 // CHECK-NOT:     nn.cast
 // CHECK:         return
 func.func @leaves(%x: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>, %d: tensor<2x2xf64>, %h: tensor<2x2xf16>, %q: tensor<1x2x2x4xbf16>)
-    -> (tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>) {
+    -> (tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>, tensor<9xf16>) {
   %0 = nn.exp %x : tensor<4xf16>
   %1 = nn.scatter assign %0, %u[%i] axis 0 : tensor<4xf16>, tensor<2xf16>, tensor<2xi64>
   %2 = nn.gather %x[%i] axis 0 : tensor<4xf16>, tensor<2xi64> -> tensor<2xf16>
@@ -35,5 +36,6 @@ func.func @leaves(%x: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>, %d: t
   %4 = nn.matmul %h, %h : tensor<2x2xf16>, tensor<2x2xf16> -> tensor<2x2xf16>
   %5, %6 = nn.attention %q, %q, %q scale 0.5 causal
     : tensor<1x2x2x4xbf16>, tensor<1x2x2x4xbf16>, tensor<1x2x2x4xbf16> -> tensor<1x2x2x4xbf16>, tensor<1x2x2xf32>
-  return %1, %2, %3, %4, %5 : tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>
+  %7 = nn.scatter_add %u[%i] axis 0 : tensor<2xf16>, tensor<2xi64> -> tensor<9xf16>
+  return %1, %2, %3, %4, %5, %7 : tensor<4xf16>, tensor<2xf16>, tensor<2x2xf64>, tensor<2x2xf16>, tensor<1x2x2x4xbf16>, tensor<9xf16>
 }

@@ -1,5 +1,7 @@
 //===- IndexTest.cpp - gather, scatter_add, scatter -----------------------===//
 #include "KernelHarness.h"
+#include "lib/Runtime/Kernels/Narrow.h"
+#include <array>
 #include <cmath>
 
 using namespace zero;
@@ -172,6 +174,37 @@ TEST(Index, ScatterNarrowFloats) {
   _Float16 halves[] = {1, 2}, more[] = {0.5, 0.25}, sums[2];
   EXPECT_OK(runKernel("scatter", {1, 2, 4, 1, 2, 1, 2}, {}, {halves, more, indices, sums}));
   EXPECT_EQ(static_cast<float>(sums[1]), 2.75f);
+}
+
+template <typename T> void checkNarrowScatterAdd(int64_t element, int64_t outer, int64_t axisSize, int64_t inner, int64_t count) {
+  std::vector<float> floats = randomFloats(outer * count * inner, 4);
+  std::vector<T> updates(floats.begin(), floats.end());
+  std::vector<int32_t> indices(count);
+  for (int64_t c = 0; c < count; ++c)
+    indices[c] = static_cast<int32_t>((c * c * 7 + c) % axisSize);
+  std::vector<float> sums(outer * axisSize * inner, 0.0f);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t c = 0; c < count; ++c)
+      for (int64_t i = 0; i < inner; ++i)
+        sums[(o * axisSize + indices[c]) * inner + i] += static_cast<float>(updates[(o * count + c) * inner + i]);
+  std::vector<T> expected(sums.begin(), sums.end());
+  auto run = [&](ParallelFor &&parallel) {
+    std::vector<T> out(expected.size(), T(9.0f));
+    EXPECT_OK(runKernel("scatter_add", {element, 5, outer, axisSize, inner, count}, {},
+                        {updates.data(), indices.data(), out.data()}, std::move(parallel)));
+    EXPECT_TRUE(sameBits(out, expected)) << outer << " " << axisSize << " " << inner << " " << count;
+  };
+  run(Serial());
+  run(Backwards());
+  run(Threads(3));
+}
+
+/// Sums of 16-bit floats are rounded once.
+TEST(Index, ScatterAddNarrowFloats) {
+  for (auto [outer, axisSize, inner, count] : {std::array<int64_t, 4>{1, 7, 300, 40}, {2, 5, 37, 9}, {3, 4, 1, 0}, {1, 9, 0, 4}}) {
+    checkNarrowScatterAdd<kernels::Float16>(2, outer, axisSize, inner, count);
+    checkNarrowScatterAdd<kernels::BFloat16>(3, outer, axisSize, inner, count);
+  }
 }
 
 TEST(Index, ScatterExtremes) {

@@ -124,9 +124,9 @@ def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp">
 def NNWidenFloats : Pass<"nn-widen-floats", "::mlir::ModuleOp"> {
   let summary = "Computes in f32 what has no kernel for f16 and bf16.";
   let description = [{
-    Scatters that add, running sums and pooling are kernels of the library, which has them for wider floats: operands are
-    cast to f32, results back, rounded once. The library's products, convolutions and attention and generated code compute in
-    either type.
+    Scatters that combine with data, running sums and pooling are kernels of the library, which has them for wider floats:
+    operands are cast to f32, results back, rounded once. Products, convolutions, attention and scatter_add of the library and
+    generated code compute in either type.
 
     Input:  `nn.cumsum %a axis 1 : tensor<8x4xbf16>`
     Output: `nn.cast (nn.cumsum (nn.cast %a to f32) axis 1) to bf16`
