@@ -52,6 +52,8 @@ Status checkTogether(const CLI::App &app, const RunFlags &flags) {
     return Status::wrongUsage("--data is required to train");
   if (flags.ranks && flags.comm != CommKind::Loopback)
     return Status::badInput("--ranks is for --comm=loopback; of an MPI job mpirun -n says the number of ranks");
+  if (flags.linkBytesPerSecond && flags.comm != CommKind::Loopback)
+    return Status::badInput("--link-bytes-per-second is for --comm=loopback; the links of an MPI job are what they are");
   return {};
 }
 
@@ -110,6 +112,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));
   app.add_option("--ranks", flags.ranks, "Ranks of a loopback job (default: the program's world size)")
       ->type_name("N")->check(CLI::Range(1u, 4096u).description(""));
+  app.add_option("--link-bytes-per-second", flags.linkBytesPerSecond,
+                 "Lets the ranks of a loopback job wait as if each had a network link of that rate, in each direction, with a burst of "
+                 "256 KiB: the same numbers, later (default: no link)")
+      ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--shared-memory", sharedMemory,
                  "auto (default): MPI ranks of one machine read each other's memory in place; off: they exchange messages as over a "
                  "network, to the same numbers")

@@ -17,6 +17,7 @@ struct RunFlags {
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;
   bool sharedMemory = true;
+  uint64_t linkBytesPerSecond = 0; ///< 0: as fast as memory is
   std::string flightRecorder; ///< a folder; empty: none
 };
 

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
   JobOptions options;
   options.timeoutSeconds = flags.timeoutSeconds;
   options.report = report;
+  options.linkBytesPerSecond = flags.linkBytesPerSecond;
   options.sharedMemory = flags.sharedMemory;
   if (!flags.flightRecorder.empty())
     options.record = [&](const JobView &view, const std::vector<unsigned> &ranks) {

@@ -80,15 +80,18 @@ private:
 class CollectiveWork final : public CommandWork {
 public:
   CollectiveWork(const schema::Collective &record, const Memory &memory, Channel &channel, uint32_t name,
-                 std::atomic<uint64_t> &counter)
+                 std::atomic<uint64_t> &counter, CommunicationClock &clock)
       : kind(record.kind()), element(record.element()), source(memory.at(*record.source())),
         target(memory.at(*record.target())), staging(record.staging() ? memory.at(*record.staging()) : nullptr),
-        size(std::min(record.source()->size(), record.target()->size())), channel(channel), name(name), counter(counter) {}
+        size(std::min(record.source()->size(), record.target()->size())), channel(channel), name(name), counter(counter), clock(clock) {}
 
   Status execute() override {
     uint64_t before = channel.bytesSent();
     channel.announce(name);
-    ZERO_RETURN_IF_ERROR(exchange());
+    clock.begin();
+    Status exchanged = exchange();
+    clock.end();
+    ZERO_RETURN_IF_ERROR(exchanged);
     counter.fetch_add(channel.bytesSent() - before, std::memory_order_relaxed);
     return {};
   }
@@ -119,6 +122,7 @@ private:
   Channel &channel;
   uint32_t name;
   std::atomic<uint64_t> &counter;
+  CommunicationClock &clock;
 };
 
 /// How many pointers a kernel of the library takes, from its table and its parameters.
@@ -248,7 +252,7 @@ Expected<std::unique_ptr<CommandWork>> CommandFactory::makeAction(const schema::
     JobView::Name name = nameOf(collective);
     label = name.text;
     return std::unique_ptr<CommandWork>(std::make_unique<CollectiveWork>(
-        collective, memory, *channels[static_cast<size_t>(command.queue())], view.addName(std::move(name)), counter));
+        collective, memory, *channels[static_cast<size_t>(command.queue())], view.addName(std::move(name)), counter, traffic.clock));
   }
   case schema::Action::NONE:
     break;

@@ -6,6 +6,7 @@
 #ifndef ZERO_LIB_RUNTIME_EXECUTOR_COMMANDS_H
 #define ZERO_LIB_RUNTIME_EXECUTOR_COMMANDS_H
 
+#include "lib/Runtime/Executor/CommunicationClock.h"
 #include "lib/Runtime/Executor/GeneratedKernels.h"
 #include "lib/Runtime/Executor/Memory.h"
 #include "lib/Runtime/Executor/Trace.h"
@@ -33,9 +34,10 @@ private:
   uint32_t tracedAs = 0;
 };
 
-/// Bytes sent so far; queues count at the same time.
+/// Bytes sent and time taken so far; queues count at the same time.
 struct TrafficCounters {
   std::atomic<uint64_t> allGather = 0, reduceScatter = 0, control = 0;
+  CommunicationClock clock;
 };
 
 /// Makes commands from records.

@@ -51,6 +51,7 @@ struct Executor::Impl {
   ExecutorOptions options;
   KernelOptions kernelOptions;
   TrafficCounters traffic;
+  CommunicationClock::Clock::duration exposedAtEnds = {}; ///< of sections, until their last collectives were through
   float ownLossSum = 0;
   // In the order of their lifetimes: queues end before what they use.
   std::unique_ptr<Device> device;
@@ -156,8 +157,13 @@ Status Executor::Impl::runSection(Section &section) {
     if (step.record)
       step.queue->record(*step.record, instance);
   }
+  Queue &computeQueue = *queues[static_cast<size_t>(schema::QueueKind::compute)];
+  computeQueue.finish();
+  CommunicationClock::Clock::time_point computed = CommunicationClock::Clock::now();
   for (std::unique_ptr<Queue> &queue : queues)
-    queue->finish();
+    if (queue.get() != &computeQueue)
+      queue->finish();
+  exposedAtEnds += CommunicationClock::Clock::now() - computed;
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
 }
 
@@ -256,6 +262,13 @@ double Executor::learningRate() const {
 
 Traffic Executor::traffic() const {
   return {impl->traffic.allGather.load(), impl->traffic.reduceScatter.load(), impl->traffic.control.load()};
+}
+
+CommunicationTimes Executor::communicationTimes() const {
+  // All events that the compute queue waits for are those of collectives: nothing else runs elsewhere.
+  const Queue &compute = *impl->queues[static_cast<size_t>(schema::QueueKind::compute)];
+  return {impl->traffic.clock.seconds(), static_cast<double>(compute.waitedNanoseconds()) * 1e-9 +
+                                             std::chrono::duration<double>(impl->exposedAtEnds).count()};
 }
 
 uint64_t Executor::peakGatheredElements() const { return impl->gathered.peak(); }

@@ -2,6 +2,7 @@
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/JsonText.h"
 #include "zero/Runtime/Base/Env.h"
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -37,6 +38,12 @@ Status MetricsFile::write(const StepReport &report) {
   add("comm_bytes_all_gather", std::to_string(report.traffic.allGather));
   add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
   add("comm_bytes_control", std::to_string(report.traffic.control));
+  // Of what was not waited for, the computation saw nothing.
+  const CommunicationTimes &times = report.communication;
+  double hidden = std::max(times.total - times.exposed, 0.0);
+  add("comm_seconds", jsonNumber(times.total, kTime));
+  add("exposed_comm_seconds", jsonNumber(times.exposed, kTime));
+  add("comm_overlap_efficiency", times.total > 0 ? jsonNumber(hidden / times.total, kTime) : "null");
   add("peak_device_bytes", std::to_string(report.deviceBytes));
   add("peak_gathered_elements", std::to_string(report.peakGatheredElements));
   add("process_bytes", std::to_string(report.processBytes));

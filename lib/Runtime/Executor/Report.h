@@ -15,6 +15,7 @@ struct StepReport {
   double seconds;
   double samplesPerSecond;
   Traffic traffic; ///< of this step
+  CommunicationTimes communication; ///< of this step, of the rank that waited longest
   uint64_t deviceBytes;
   uint64_t peakGatheredElements;
   uint64_t processBytes; ///< beyond those at the entry of main, of the process with most

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 namespace zero {
 namespace {
@@ -62,20 +63,31 @@ public:
 private:
   bool speaks() const { return bootstrap.rank() == 0; }
 
-  /// Of the processes of all ranks the one that grew most.
-  Status measureProcesses(StepReport &report) {
+  /// Of the processes of all ranks the one that grew most; the communication of the rank that waited longest for it.
+  Status measureRanks(StepReport &report) {
     // What is mapped of other ranks' memory is counted there.
     uint64_t now = processBytes() - bootstrap.bytesOfPeers();
-    std::string mine = std::to_string(now - std::min(now, options.processBytesAtStart));
-    ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine));
-    for (const std::string &one : all)
-      report.processBytes = std::max<uint64_t>(report.processBytes, std::stoull(one));
+    std::ostringstream mine;
+    mine.precision(17);
+    mine << now - std::min(now, options.processBytesAtStart) << " " << report.communication.exposed << " " << report.communication.total;
+    ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine.str()));
+    report.communication = {};
+    for (const std::string &one : all) {
+      std::istringstream words(one);
+      uint64_t bytes = 0;
+      CommunicationTimes times;
+      words >> bytes >> times.exposed >> times.total;
+      report.processBytes = std::max(report.processBytes, bytes);
+      if (times.exposed >= report.communication.exposed)
+        report.communication = times;
+    }
     return {};
   }
 
   Status runStep(uint64_t step, StepReport &report) {
     Clock::time_point begin = Clock::now();
     Traffic before = executor.traffic();
+    CommunicationTimes timesBefore = executor.communicationTimes();
     uint64_t epoch = step / schedule.stepsPerEpoch, inEpoch = step % schedule.stepsPerEpoch;
     uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
     for (uint64_t micro = 0; micro < microBatches; ++micro) {
@@ -95,10 +107,12 @@ private:
     Traffic after = executor.traffic();
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
+    CommunicationTimes times = executor.communicationTimes();
+    report.communication = {times.total - timesBefore.total, times.exposed - timesBefore.exposed};
     report.deviceBytes = executor.deviceBytes();
     report.peakGatheredElements = executor.peakGatheredElements();
     if (!options.metricsPath.empty())
-      ZERO_RETURN_IF_ERROR(measureProcesses(report));
+      ZERO_RETURN_IF_ERROR(measureRanks(report));
     bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
     Status status = finite || options.onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
     report.step = step + 1;

@@ -125,6 +125,64 @@ TEST(LoopbackFailureDeathTest, AThreadThatIsStuckDoesNotKeepTheProcess) {
   EXPECT_EXIT(runLoopback(2, options, stick), testing::ExitedWithCode(4), "rank 0: timed out after 0.2 s, still waiting for rank 1");
 }
 
+/// Seconds that two ranks take to exchange `bytes` in each of `channels` at once over links of `rate`.
+double secondsOfExchange(uint64_t rate, uint64_t bytes, unsigned channels) {
+  JobOptions options;
+  options.linkBytesPerSecond = rate;
+  auto start = std::chrono::steady_clock::now();
+  int exitCode = runLoopback(2, options, [&](Bootstrap &bootstrap) -> Status {
+    std::vector<std::unique_ptr<Channel>> all(channels);
+    std::vector<Status> done(channels);
+    std::vector<std::thread> threads;
+    for (std::unique_ptr<Channel> &channel : all) {
+      ZERO_ASSIGN_OR_RETURN(channel, bootstrap.createChannel());
+    }
+    for (unsigned i = 0; i < channels; ++i)
+      threads.emplace_back([&, i] {
+        std::vector<char> source(bytes, static_cast<char>(1 + bootstrap.rank())), target(2 * bytes);
+        done[i] = all[i]->allGather(source.data(), target.data(), bytes);
+        EXPECT_TRUE(target.front() == 1 && target.back() == 2);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const Status &status : done)
+      ZERO_RETURN_IF_ERROR(status);
+    return {};
+  });
+  EXPECT_EQ(exitCode, 0);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(LoopbackLinks, CarryTheirRateInEachDirection) {
+  constexpr uint64_t kMiB = 1 << 20;
+  // Beyond the burst of a quarter of a MiB; were both directions one link, an exchange would take twice as long.
+  double one = secondsOfExchange(4 * kMiB, 4 * kMiB, 1), two = secondsOfExchange(4 * kMiB, 4 * kMiB, 2), fast = secondsOfExchange(64 * kMiB, 4 * kMiB, 1);
+  EXPECT_GE(one, 0.99 * 3.75 / 4);
+  EXPECT_LT(one, 0.99 * 7.75 / 4);
+  EXPECT_GE(two, 0.99 * 7.75 / 4); // channels share the link
+  EXPECT_LT(fast, one / 2);
+}
+
+TEST(LoopbackLinks, GiveUpWithTheirRank) {
+  JobOptions options;
+  options.linkBytesPerSecond = 1; // it would take weeks
+  auto start = std::chrono::steady_clock::now();
+  int exitCode = runLoopback(3, options, [](Bootstrap &bootstrap) -> Status {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> first, bootstrap.createChannel());
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> second, bootstrap.createChannel());
+    std::vector<float> source(3000000), target(1000000);
+    Status status;
+    std::thread thread([&] { status = first->reduceScatter(source.data(), target.data(), 1000000, nullptr); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (bootstrap.rank() == 1)
+      bootstrap.abort(Status::badInput("index 7 is outside [0, 5)"));
+    thread.join();
+    return status;
+  });
+  EXPECT_EQ(exitCode, 3);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
 TEST(FlightRecords, HoldTheLastCollectivesInOrder) {
   Outcome outcome = run(2, 60, [](Bootstrap &bootstrap) -> Status {
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());

@@ -2,6 +2,7 @@
 #include "zero/Runtime/HAL/Device.h"
 #include <gtest/gtest.h>
 #include <functional>
+#include <thread>
 
 namespace zero {
 namespace {
@@ -55,6 +56,26 @@ TEST(CpuQueue, EventsOrderQueues) {
     ASSERT_EQ(seen, 100);
   }
   EXPECT_FALSE(failure.raised());
+}
+
+TEST(CpuQueue, CountsTheTimeInItsWaits) {
+  auto device = createCpuDevice();
+  Failure failure;
+  auto gather = device->createQueue({"gather", 8}, failure), compute = device->createQueue({"compute", 8, /*onCallingThread=*/true}, failure);
+  auto gathered = device->createEvent();
+  Call nap([] { return std::this_thread::sleep_for(std::chrono::milliseconds(60)), Status(); });
+  gather->submit(nap);
+  gather->record(*gathered, 1);
+  compute->submit(nap); // hides it
+  gather->finish();
+  compute->wait(*gathered, 1);
+  int64_t hidden = compute->waitedNanoseconds();
+  gather->submit(nap);
+  gather->record(*gathered, 2);
+  compute->wait(*gathered, 2);
+  EXPECT_GE(compute->waitedNanoseconds() - hidden, 30'000'000);
+  EXPECT_LT(hidden, 30'000'000);
+  EXPECT_EQ(gather->waitedNanoseconds(), 0);
 }
 
 TEST(CpuQueue, AFailureEndsEveryWait) {

@@ -34,6 +34,12 @@ struct Traffic {
   uint64_t control = 0;
 };
 
+/// Seconds of communication so far.
+struct CommunicationTimes {
+  double total = 0;   ///< while at least one collective of this rank was under way
+  double exposed = 0; ///< while the compute queue did nothing but wait for one
+};
+
 struct StepResults {
   float loss = 0;
   float gradNorm = 0;
@@ -68,6 +74,7 @@ public:
   double learningRate() const;
 
   Traffic traffic() const;
+  CommunicationTimes communicationTimes() const;
   /// Bytes of all device arenas.
   uint64_t deviceBytes() const;
   /// The most elements of gathered parameters that were held at once, from the start of a gather to the last command that

@@ -62,6 +62,8 @@ struct JobOptions {
   /// Keeps what `view` shows of `ranks` after a rank was lost; gives what the message of the error ends with. May be called by
   /// several ranks. Not set: nothing is kept.
   std::function<std::string(const JobView &view, const std::vector<unsigned> &ranks)> record;
+  /// Of loopback: what each rank's link carries in each direction, as bytes per second; 0: no link, memory is read.
+  uint64_t linkBytesPerSecond = 0;
   /// Whether processes of one machine read each other's memory in place instead of exchanging messages.
   bool sharedMemory = true;
   /// What tells machines apart; empty: what the system says. For tests of jobs on several machines.

@@ -1,10 +1,11 @@
 //===- CpuQueue.cpp - Queues of a CPU -------------------------------------===//
 #include "lib/Runtime/HAL/CPU/CpuQueue.h"
+#include <chrono>
 #include <pthread.h>
 
 namespace zero {
 
-void QueueEntry::run(Failure &failure) const {
+void QueueEntry::run(Failure &failure, std::atomic<int64_t> &waited) const {
   if (failure.raised())
     return;
   if (work) {
@@ -12,10 +13,12 @@ void QueueEntry::run(Failure &failure) const {
       failure.raise(status);
     return;
   }
-  if (isWait)
-    (void)event->wait(value, failure); // false: a failure was raised, and what follows does nothing
-  else
-    event->record(value);
+  if (!isWait)
+    return event->record(value);
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin = Clock::now();
+  (void)event->wait(value, failure); // false: a failure was raised, and what follows does nothing
+  waited.fetch_add(std::chrono::nanoseconds(Clock::now() - begin).count(), std::memory_order_relaxed);
 }
 
 ThreadQueue::ThreadQueue(const QueueOptions &options, Failure &failure)
@@ -57,7 +60,7 @@ void ThreadQueue::serve(const std::string &name) {
       return;
     QueueEntry entry = ring[head % ring.size()];
     lock.unlock();
-    entry.run(failure);
+    entry.run(failure, waited);
     lock.lock();
     ++head;
     if (head == tail || tail - head == ring.size() - 1)

@@ -3,6 +3,7 @@
 #define ZERO_LIB_RUNTIME_HAL_CPU_CPUQUEUE_H
 
 #include "zero/Runtime/HAL/Device.h"
+#include <atomic>
 #include <condition_variable>
 #include <thread>
 #include <vector>
@@ -16,20 +17,23 @@ struct QueueEntry {
   uint64_t value = 0;
   bool isWait = false;
 
-  void run(Failure &failure) const;
+  /// Adds to `waited` how long it waited, in nanoseconds.
+  void run(Failure &failure, std::atomic<int64_t> &waited) const;
 };
 
 /// Runs everything at once, on the thread that submits.
 class InlineQueue final : public Queue {
 public:
   explicit InlineQueue(Failure &failure) : failure(failure) {}
-  void wait(Event &event, uint64_t value) override { QueueEntry{nullptr, &event, value, true}.run(failure); }
-  void submit(Work &work) override { QueueEntry{&work}.run(failure); }
-  void record(Event &event, uint64_t value) override { QueueEntry{nullptr, &event, value, false}.run(failure); }
+  void wait(Event &event, uint64_t value) override { QueueEntry{nullptr, &event, value, true}.run(failure, waited); }
+  void submit(Work &work) override { QueueEntry{&work}.run(failure, waited); }
+  void record(Event &event, uint64_t value) override { QueueEntry{nullptr, &event, value, false}.run(failure, waited); }
+  int64_t waitedNanoseconds() const override { return waited.load(std::memory_order_relaxed); }
   void finish() override {}
 
 private:
   Failure &failure;
+  std::atomic<int64_t> waited = 0;
 };
 
 /// A worker thread that runs the entries of a ring.
@@ -40,6 +44,7 @@ public:
   void wait(Event &event, uint64_t value) override { push({nullptr, &event, value, true}); }
   void submit(Work &work) override { push({&work}); }
   void record(Event &event, uint64_t value) override { push({nullptr, &event, value, false}); }
+  int64_t waitedNanoseconds() const override { return waited.load(std::memory_order_relaxed); }
   void finish() override;
 
 private:
@@ -47,6 +52,7 @@ private:
   void serve(const std::string &name);
 
   Failure &failure;
+  std::atomic<int64_t> waited = 0;
   std::vector<QueueEntry> ring;
   std::mutex mutex;
   std::condition_variable pushed, done;

@@ -4,6 +4,7 @@
 // its buffers) before all have read.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Runtime/HAL/Comm/LinkRate.h"
 #include "lib/Runtime/HAL/Comm/OrderedSum.h"
 #include "lib/Runtime/HAL/Comm/RunBody.h"
 #include <algorithm>
@@ -98,8 +99,13 @@ private:
 /// What the ranks of one process share.
 class LoopbackGroup {
 public:
-  LoopbackGroup(unsigned ranks, double timeoutSeconds)
-      : ranks(ranks), timeoutSeconds(timeoutSeconds), control(0, ranks, timeoutSeconds), failures(ranks), states(ranks) {}
+  LoopbackGroup(unsigned ranks, double timeoutSeconds, uint64_t linkBytesPerSecond)
+      : ranks(ranks), timeoutSeconds(timeoutSeconds), control(0, ranks, timeoutSeconds), failures(ranks), states(ranks) {
+    for (unsigned rank = 0; linkBytesPerSecond && rank < ranks; ++rank) {
+      outward.emplace_back(linkBytesPerSecond);
+      inward.emplace_back(linkBytesPerSecond);
+    }
+  }
 
   std::vector<RankState *> allStates() {
     std::vector<RankState *> all;
@@ -158,6 +164,8 @@ public:
   MeetingPoint control;
   std::deque<Failure> failures;
   std::deque<RankState> states;
+  /// The links of the ranks, which their channels share; none where memory is read as fast as it can be.
+  std::deque<LinkRate> outward, inward;
 
 private:
   /// What a rank that is told of a failure may take to end what it is doing.
@@ -171,12 +179,12 @@ private:
 
 class LoopbackChannel final : public Channel {
 public:
-  LoopbackChannel(MeetingPoint &point, unsigned index, JobView &view, const Failure &failure)
-      : point(point), index(index), rank(view.rank()), ranks(view.size()), view(view), failure(failure) {}
+  LoopbackChannel(LoopbackGroup &group, unsigned index, JobView &view, const Failure &failure)
+      : group(group), point(group.channel(index)), index(index), rank(view.rank()), ranks(view.size()), view(view), failure(failure) {}
 
   Status allGather(const void *source, void *target, uint64_t bytes) override {
     FlightRecord &record = view.enter(index, announced, bytes);
-    ZERO_RETURN_IF_ERROR(show(source));
+    ZERO_RETURN_IF_ERROR(show(source, bytes));
     for (unsigned peer = 0; peer < ranks; ++peer) {
       void *part = static_cast<char *>(target) + peer * bytes;
       if (const void *from = peer == rank ? source : point.sources[peer]; from != part)
@@ -189,7 +197,7 @@ public:
   Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements,
                        void *) override {
     FlightRecord &record = view.enter(index, announced, elements * sizeOf(element));
-    ZERO_RETURN_IF_ERROR(show(source));
+    ZERO_RETURN_IF_ERROR(show(source, elements * sizeOf(element)));
     sumInRankOrder(point.sources.data(), rank * elements, ranks, element, target, targetElement, elements);
     sent += (ranks - 1) * elements * sizeOf(element);
     return leave(record);
@@ -205,9 +213,30 @@ public:
   uint64_t bytesSent() const override { return sent; }
 
 private:
-  Status show(const void *source) {
+  /// The peers' sources may be read afterwards: `bytes` of each have come.
+  Status show(const void *source, uint64_t bytes) {
     point.sources[rank] = source;
-    return point.enter(view, failure);
+    ZERO_RETURN_IF_ERROR(point.enter(view, failure));
+    Status travelled = travel(bytes);
+    if (!travelled.ok())
+      (void)point.leave(view, failure); // nobody waits for this rank to read
+    return travelled;
+  }
+  /// Waits as long as the links would take to carry `bytes` from each peer to this rank.
+  Status travel(uint64_t bytes) {
+    constexpr uint64_t kPacket = 64 * 1024; // what other transfers get in between
+    using Clock = LinkRate::Clock;
+    for (uint64_t offset = 0; offset < bytes && !group.inward.empty(); offset += kPacket)
+      for (unsigned i = 1; i < ranks; ++i) {
+        uint64_t size = std::min(kPacket, bytes - offset);
+        Clock::time_point through = std::max(group.outward[(rank + i) % ranks].take(size), group.inward[rank].take(size));
+        while (Clock::now() < through) {
+          if (failure.raised())
+            return Status::communication(kFollowed);
+          std::this_thread::sleep_until(std::min(through, Clock::now() + std::chrono::milliseconds(50)));
+        }
+      }
+    return {};
   }
   Status leave(FlightRecord &record) {
     ZERO_RETURN_IF_ERROR(point.leave(view, failure));
@@ -217,7 +246,7 @@ private:
   /// In place, so the sum waits in the staging until all have read the sources.
   template <typename T> Status sumAll(const T *source, T *target, uint64_t elements, void *staging) {
     FlightRecord &record = view.enter(index, announced, elements * sizeof(T));
-    ZERO_RETURN_IF_ERROR(show(source));
+    ZERO_RETURN_IF_ERROR(show(source, elements * sizeof(T)));
     T *result = ranks > 1 ? static_cast<T *>(staging) : target;
     if constexpr (std::is_same_v<T, float>)
       sumInRankOrder(point.sources.data(), 0, ranks, FloatType::F32, result, FloatType::F32, elements);
@@ -230,6 +259,7 @@ private:
     return {};
   }
 
+  LoopbackGroup &group;
   MeetingPoint &point;
   const unsigned index, rank, ranks;
   JobView &view;
@@ -265,7 +295,7 @@ public:
 
   Expected<std::unique_ptr<Channel>> createChannel() override {
     unsigned index = ++created;
-    return std::unique_ptr<Channel>(std::make_unique<LoopbackChannel>(group.channel(index), index, jobView, failure()));
+    return std::unique_ptr<Channel>(std::make_unique<LoopbackChannel>(group, index, jobView, failure()));
   }
 
   void abort(const Status &error) override { group.abort(own, error); }
@@ -292,7 +322,7 @@ private:
 } // namespace
 
 int runLoopback(unsigned ranks, const JobOptions &options, const std::function<Status(Bootstrap &)> &body) {
-  LoopbackGroup group(ranks, options.timeoutSeconds);
+  LoopbackGroup group(ranks, options.timeoutSeconds, options.linkBytesPerSecond);
   std::vector<std::unique_ptr<LoopbackBootstrap>> bootstraps;
   for (unsigned rank = 0; rank < ranks; ++rank)
     bootstraps.push_back(std::make_unique<LoopbackBootstrap>(group, rank));
