@@ -5,11 +5,15 @@ namespace zero {
 
 using C = TrainingConfig;
 
+static constexpr llvm::StringRef kAsParameters = "the parameters' type";
+static constexpr double kLargestScale = 1.7014118346046923e38;  // 2^127, the largest power of 2 in float32
+static constexpr llvm::StringRef kFromBatchKeys = "from the other batch keys, else 1";
+
 static const ConfigKey keys[] = {
     {"train_batch_size", &C::trainBatch, 1, 9e15, "",
-     "samples of one step over all ranks: micro-batch x accumulation steps x world size"},
-    {"train_micro_batch_size_per_gpu", &C::microBatch, 1, 2147483647, "", "samples that one rank computes at once"},
-    {"gradient_accumulation_steps", &C::accumulationSteps, 1, 2147483647, "", "micro-batches of one step and rank"},
+     "samples of one step over all ranks: micro-batch x accumulation steps x world size", kFromBatchKeys},
+    {"train_micro_batch_size_per_gpu", &C::microBatch, 1, 2147483647, "", "samples that one rank computes at once", kFromBatchKeys},
+    {"gradient_accumulation_steps", &C::accumulationSteps, 1, 2147483647, "", "micro-batches of one step and rank", kFromBatchKeys},
     {"gradient_clipping", &C::gradientClipping, 0, 1e300, "",
      "largest global gradient norm; 0 is off (DeepSpeed 0.19's own default is 1.0)"},
     {"steps_per_print", &C::stepsPerPrint, 1, 9e15, "", "a line of progress in a log each so many steps"},
@@ -40,7 +44,24 @@ static const ConfigKey keys[] = {
     {"zero_optimization.contiguous_gradients", &C::contiguousGradients, 0, 1, "",
      "gradients lie in flat buckets; they always do here, false is an error"},
     {"zero_optimization.reduce_at", &C::reduceAt, 0, 0, "step|micro_batch",
-     "when gradients are reduced over ranks; default micro_batch at stages 2 and 3, else step"},
+     "when gradients are reduced over ranks; default micro_batch at stages 2 and 3, else step", "by stage"},
+    {"bf16.enabled", &C::bf16, 0, 1, "",
+     "mixed precision: parameters, activations and collectives of bfloat16; masters, optimizer state and sums of float32"},
+    {"fp16.enabled", &C::fp16, 0, 1, "",
+     "mixed precision of float16, with a loss scale; the other keys of fp16 count only with it"},
+    {"fp16.loss_scale", &C::lossScale, 0, kLargestScale, "", "what the loss is multiplied by; 0 is a dynamic scale"},
+    {"fp16.initial_scale_power", &C::initialScalePower, 0, 127, "", "a dynamic loss scale starts at 2 to the power of this"},
+    {"fp16.loss_scale_window", &C::lossScaleWindow, 1, 9e15, "",
+     "steps without overflow, the first after one left out, after which a dynamic loss scale doubles"},
+    {"fp16.hysteresis", &C::hysteresis, 1, 9e15, "",
+     "overflows until a dynamic loss scale halves; refilled when it doubles"},
+    {"fp16.consecutive_hysteresis", &C::consecutiveHysteresis, 0, 1, "", "refill hysteresis after each step without overflow instead"},
+    {"fp16.min_loss_scale", &C::minLossScale, 1, 9e15, "", "a dynamic loss scale does not fall below this: an overflow there ends the job"},
+    {"fp16.auto_cast", &C::autoCast, 0, 1, "", "inputs are always cast where they are used; true is an error"},
+    {"communication_data_type", &C::communicationType, 0, 0, "fp32|fp16|bf16", "type in which gradients are sent", kAsParameters},
+    {"data_types.grad_accum_dtype", &C::gradientAccumulationType, 0, 0,
+     "fp32=torch.float32=float32=float|fp16=torch.float16=float16=half|bf16=torch.bfloat16=bfloat16",
+     "type of reduced and of accumulated gradients: the parameters' or fp32", kAsParameters},
 };
 
 llvm::ArrayRef<ConfigKey> getConfigKeys() { return keys; }
@@ -53,13 +74,14 @@ void printConfigKeys(llvm::raw_ostream &os) {
     std::visit(
         [&](auto member) {
           using Member = decltype(member);
-          if constexpr (std::is_same_v<Member, ConfigKey::PairMember>)
+          if (!key.defaultDoc.empty())
+            os << key.defaultDoc;
+          else if constexpr (std::is_same_v<Member, ConfigKey::PairMember>)
             os << "[" << llvm::json::Value(defaults.*member.first) << ", " << llvm::json::Value(defaults.*member.second) << "]";
           else if constexpr (std::is_same_v<Member, ConfigKey::StringMember>)
-            os << ((defaults.*member).empty() ? "by stage" : defaults.*member);
+            os << defaults.*member;
           else if constexpr (std::is_same_v<Member, ConfigKey::IntegerMember>)
-            os << (key.path.contains("batch_size") || key.path.contains("accumulation") ? std::string("from the other batch keys, else 1")
-                                                                                       : std::to_string(defaults.*member));
+            os << std::to_string(defaults.*member);
           else
             os << llvm::json::Value(defaults.*member);
         },

@@ -23,8 +23,9 @@ struct ConfigKey {
   std::variant<IntegerMember, RealMember, BoolMember, StringMember, PairMember> member;
   double minimum = 0;
   double maximum = 9007199254740992.0;  // 2^53: what a JSON number holds exactly
-  llvm::StringRef choices;              // of strings: "a|b|c", empty for any
+  llvm::StringRef choices;              // of strings: "a|b|c", each with other spellings as "a=x=y"; empty for any
   llvm::StringRef doc;
+  llvm::StringRef defaultDoc = {};      // where the default is no value
 };
 
 llvm::ArrayRef<ConfigKey> getConfigKeys();

@@ -29,10 +29,11 @@ static std::string nearestKey(StringRef path) {
       best = candidate.str();
     }
   };
-  for (const ConfigKey &key : getConfigKeys())
+  for (const ConfigKey &key : getConfigKeys()) {
     consider(key.path);
-  consider("optimizer");
-  consider("zero_optimization");
+    if (key.path.contains('.'))
+      consider(key.path.split('.').first);
+  }
   return best;
 }
 
@@ -102,19 +103,30 @@ static Error readKey(const ConfigKey &key, const llvm::json::Value &value, Train
     return fail("'{0}' must be a string, is {1}", key.path, typeName(value));
   llvm::SmallVector<StringRef> choices;
   key.choices.split(choices, '|');
-  for (StringRef choice : choices)
-    if (choice.equals_insensitive(*text)) {
-      config.*std::get<ConfigKey::StringMember>(key.member) = choice.str();
-      return Error::success();
-    }
+  for (StringRef choice : choices) {
+    llvm::SmallVector<StringRef> spellings;
+    choice.split(spellings, '=');
+    for (StringRef spelling : spellings)
+      if (spelling.equals_insensitive(*text)) {
+        config.*std::get<ConfigKey::StringMember>(key.member) = spellings.front().str();
+        return Error::success();
+      }
+  }
   return fail("'{0}' is \"{1}\" but must be one of {2}", key.path, *text, key.choices);
+}
+
+/// Whether keys lie below `path`.
+static bool isSection(StringRef path) {
+  return llvm::any_of(getConfigKeys(), [&](const ConfigKey &key) {
+    StringRef rest = key.path;
+    return rest.consume_front(path) && rest.starts_with(".");
+  });
 }
 
 static Error readObject(const llvm::json::Object &object, StringRef prefix, TrainingConfig &config) {
   for (const auto &entry : object) {
     std::string path = prefix.empty() ? entry.first.str() : (prefix + "." + entry.first.str()).str();
-    bool isSection = path == "optimizer" || path == "optimizer.params" || path == "zero_optimization";
-    if (isSection) {
+    if (isSection(path)) {
       const llvm::json::Object *section = entry.second.getAsObject();
       if (!section)
         return fail("'{0}' must be an object, is {1}", path, typeName(entry.second));

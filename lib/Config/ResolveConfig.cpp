@@ -2,6 +2,7 @@
 #include "ConfigKeys.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <cmath>
 
 using llvm::Error;
 
@@ -18,6 +19,29 @@ std::string TrainingConfig::optimizerName() const {
     return "sgd";
   // adam_w_mode is a parameter of DeepSpeed's Adam; torch's AdamW has none.
   return optimizerType == "Adam" && !adamWMode ? "adam" : "adamw";
+}
+
+std::string TrainingConfig::mixedElement() const { return bf16 ? "bf16" : fp16 ? "f16" : ""; }
+
+/// DeepSpeed's name of a type as MLIR spells it.
+static std::string toElement(llvm::StringRef name) { return name == "fp32" ? "f32" : name == "fp16" ? "f16" : name.str(); }
+
+std::string TrainingConfig::wireElement() const { return toElement(communicationType); }
+std::string TrainingConfig::gradientElement() const { return toElement(gradientAccumulationType); }
+
+double TrainingConfig::initialLossScale() const { return lossScale != 0 ? lossScale : std::ldexp(1.0, initialScalePower); }
+
+/// Types that follow from each other.
+static Error checkPrecision(const TrainingConfig &c) {
+  if (c.bf16 && c.fp16)
+    return fail("'bf16.enabled' and 'fp16.enabled' are both true; parameters have one type");
+  if (c.autoCast)
+    return fail("'fp16.auto_cast' is true, but inputs are always cast where they are used");
+  llvm::StringRef parameters = c.bf16 ? "bf16" : c.fp16 ? "fp16" : "fp32", gradients = c.gradientAccumulationType;
+  if (!gradients.empty() && gradients != parameters && gradients != "fp32")
+    return fail("'data_types.grad_accum_dtype' is {0} but parameters are {1}; expected {1}{2}", gradients, parameters,
+                parameters == "fp32" ? "" : " or fp32");
+  return Error::success();
 }
 
 static constexpr int64_t kMaxWorldSize = 65536;
@@ -64,6 +88,8 @@ Error TrainingConfig::resolve() {
   if (worldSize > kMaxWorldSize)
     return fail("the world size is {0} but must be at most {1}", worldSize, kMaxWorldSize);
   if (Error error = resolveBatch(*this))
+    return error;
+  if (Error error = checkPrecision(*this))
     return error;
   if (!contiguousGradients)
     return fail("'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");

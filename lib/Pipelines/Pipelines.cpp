@@ -32,7 +32,13 @@ static void buildImportPhase(const TrainingConfig &config, OpPassManager &passes
 /// --compile-to=backward: a whole training step, on one device.
 static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &passes) {
   const int64_t lossDivisor = config.accumulationSteps * config.worldSize;
+  // Before differentiation: gradient rules see the casts, and each op rounds once.
+  const std::string mixedElement = config.mixedElement();
+  if (!mixedElement.empty())
+    passes.addPass(createNNMixPrecision({mixedElement}));
   NNBuildBackwardOptions backward;
+  backward.scaleLoss = config.fp16;
+  backward.saveRounded = !mixedElement.empty();
   backward.lossDivisor = lossDivisor;
   passes.addPass(createNNBuildBackward(backward));
   NNAppendOptimizerOptions optimizer;
@@ -46,6 +52,15 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   optimizer.nesterov = config.nesterov;
   optimizer.gradientClipping = config.gradientClipping;
   optimizer.lossDivisor = lossDivisor;
+  optimizer.masters = !mixedElement.empty();
+  optimizer.gradientElement = config.gradientElement();
+  if (config.fp16) {
+    optimizer.lossScale = config.initialLossScale();
+    optimizer.lossScaleWindow = config.lossScale == 0 ? config.lossScaleWindow : 0;
+    optimizer.hysteresis = config.hysteresis;
+    optimizer.consecutiveHysteresis = config.consecutiveHysteresis;
+    optimizer.minLossScale = config.minLossScale;
+  }
   passes.addPass(createNNAppendOptimizer(optimizer));
   // Gradient rules ask again for what the forward pass has computed.
   passes.addPass(createCSEPass());

@@ -47,6 +47,18 @@ struct TrainingConfig {
   bool contiguousGradients = true;
   std::string reduceAt;  ///< "step", "micro_batch", or empty: as the stage says
 
+  // Mixed precision: parameters of 16 bits beside float32 masters.
+  bool bf16 = false, fp16 = false;
+  double lossScale = 0.0;  ///< fp16; 0: dynamic, from 2^initialScalePower on
+  int64_t initialScalePower = 16;
+  int64_t lossScaleWindow = 1000;
+  int64_t hysteresis = 2;
+  bool consecutiveHysteresis = false;
+  int64_t minLossScale = 1;
+  bool autoCast = false;
+  std::string communicationType;       ///< "fp32", "fp16", "bf16", or empty: the parameters'
+  std::string gradientAccumulationType;  ///< likewise
+
   /// The keys (dotted paths) that a file or a flag gave; everything else is assumed.
   llvm::StringSet<> given;
 
@@ -55,12 +67,19 @@ struct TrainingConfig {
   int64_t bucketElements() const;
   /// adamw, adam or sgd: the optimizer after `adam_w_mode`.
   std::string optimizerName() const;
+  /// The 16-bit element of mixed precision as MLIR spells it, "bf16" or "f16"; empty where parameters stay as they are.
+  std::string mixedElement() const;
+  /// Elements of gradients on the wire and in memory, likewise; empty: the parameters'.
+  std::string wireElement() const;
+  std::string gradientElement() const;
+  /// What the loss scale of fp16 starts with.
+  double initialLossScale() const;
 
   /// Reads a configuration; unknown keys (with the nearest known one), wrong types and values out of range are errors.
   static llvm::Expected<TrainingConfig> parse(llvm::StringRef json);
   static llvm::Expected<TrainingConfig> parseFile(llvm::StringRef path);
-  /// Fixes what depends on several keys (batch sizes with `worldSize`, reduce_at, prefetch with overlap_comm). Contradictions are errors
-  /// with all numbers.
+  /// Fixes what depends on several keys (batch sizes with `worldSize`, reduce_at, prefetch with overlap_comm, types). Contradictions are
+  /// errors with all numbers.
   llvm::Error resolve();
   /// `--prefetch`: stage3_prefetch_bucket_size becomes 5e7 where it was not given. An error with overlap_comm: false.
   llvm::Error enablePrefetch();

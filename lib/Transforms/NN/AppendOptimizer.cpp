@@ -14,10 +14,14 @@
 //     %p, %m1, %v1 = nn.adam %w, %g, %m, %v scale %scale lr %lr correction %c1, %c2 skip %skip
 //     return %p, %m1, %v1, %loss, %norm, %skip
 //   }
+// Where @micro takes a loss scale, %norm and %scale are divided by it, and with loss-scale-window
+//     %overflow .. -> the new loss_scale, scale_window_steps, scale_hysteresis (LossScale.h)
+// With masters, the parameters of 16 bits have f32 masters, whose update it is: {master "w"} and the moments are f32.
 // A module with @predict alone trains nothing and stays as it is.
 // Test: test/Transforms/NN/append-optimizer.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "LossScale.h"
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ForwardOnly.h"
@@ -81,6 +85,7 @@ struct MicroSignature {
   SmallVector<TrainedParameter> parameters;
   Type lossType, countType;
   int64_t positions = 0;
+  Type lossScaleType; ///< null where there is no loss scale
 };
 
 class NNAppendOptimizer : public impl::NNAppendOptimizerBase<NNAppendOptimizer> {
@@ -111,7 +116,29 @@ private:
                                 << ", expected 0 (off) or more";
     if (lossDivisor < 1)
       return module.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
+    if (!gradientElement.empty() && !getGradientElement())
+      return module.emitError() << "gradient-element is '" << gradientElement.getValue()
+                                << "', expected f32, f16 or bf16";
+    if (lossScale < 0.0 || lossScaleWindow < 0 || hysteresis < 1 || minLossScale <= 0.0)
+      return module.emitError() << "loss-scale is " << llvm::formatv("{0}", double(lossScale)).str()
+                                << ", loss-scale-window " << lossScaleWindow.getValue() << ", hysteresis "
+                                << hysteresis.getValue() << ", min-loss-scale "
+                                << llvm::formatv("{0}", double(minLossScale)).str()
+                                << "; expected 0 or more, 0 or more, at least 1, more than 0";
     return success();
+  }
+
+  /// Null where gradients have the type of their parameters.
+  Type getGradientElement() {
+    return llvm::StringSwitch<Type>(gradientElement.getValue())
+        .Case("f32", Float32Type::get(&getContext()))
+        .Case("f16", Float16Type::get(&getContext()))
+        .Case("bf16", BFloat16Type::get(&getContext()))
+        .Default(Type());
+  }
+
+  bool hasMaster(Type parameter) {
+    return masters && cast<RankedTensorType>(parameter).getElementTypeBitWidth() == 16;
   }
 
   LogicalResult readMicro(func::FuncOp micro, MicroSignature &signature) {
@@ -144,6 +171,8 @@ private:
           "nn-decompose-composites");
     for (BlockArgument argument : micro.getArguments()) {
       auto role = micro.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName);
+      if (role && role.getKind() == RoleKind::LossScale)
+        signature.lossScaleType = argument.getType();
       if (!role || role.getKind() != RoleKind::Parameter)
         continue;
       Type gradientType = gradientTypes.lookup(role.getName());
@@ -158,6 +187,10 @@ private:
     }
     if (signature.parameters.empty())
       return micro.emitError("@micro has no parameter to train");
+    if (static_cast<bool>(signature.lossScaleType) != (lossScale != 0.0))
+      return micro.emitError() << "loss-scale is " << llvm::formatv("{0}", double(lossScale)).str() << " but @micro takes "
+                               << (signature.lossScaleType ? "one" : "none")
+                               << "; nn-build-backward has scale-loss";
     return success();
   }
 
@@ -166,16 +199,25 @@ private:
     // What belongs to no parameter: norm, scale, loss.
     Location loc = NameLoc::get(StringAttr::get(&getContext(), "optimizer:" + optimizer));
     const bool isAdam = optimizer != "sgd", hasMomentum = !isAdam && momentum != 0.0;
+    Type gradientElement = getGradientElement(), wide = Float32Type::get(&getContext());
+    auto typeOf = [&](const TrainedParameter &parameter, RoleKind kind) -> Type {
+      auto type = cast<RankedTensorType>(parameter.value.getType());
+      if (kind == RoleKind::Gradient)
+        return gradientElement ? type.clone(gradientElement) : type;
+      return kind != RoleKind::Parameter && hasMaster(type) ? type.clone(wide) : type;
+    };
     auto stateArguments = [&](RoleKind kind) {
       SmallVector<Value> values;
       for (const TrainedParameter &parameter : signature.parameters)
-        values.push_back(
-            update.argument(kind, parameter.name, parameter.value.getType(), parameter.value.getLoc()));
+        values.push_back(kind == RoleKind::Master && !hasMaster(parameter.value.getType())
+                             ? Value()
+                             : update.argument(kind, parameter.name, typeOf(parameter, kind), parameter.value.getLoc()));
       return values;
     };
     OpBuilder builder = OpBuilder::atBlockEnd(update.body);
     SmallVector<Value> parameters = stateArguments(RoleKind::Parameter),
-                       gradients = stateArguments(RoleKind::Gradient);
+                       gradients = stateArguments(RoleKind::Gradient),
+                       oldMasters = stateArguments(RoleKind::Master);
     SmallVector<Value> first, second;
     if (isAdam) {
       first = stateArguments(RoleKind::ExpAvg);
@@ -199,16 +241,30 @@ private:
     // What `--on-nan` sets; held back unless it is told otherwise.
     Value skipNonFinite = update.argument(RoleKind::SkipNonFinite, "", scalar, loc, builder.getF64FloatAttr(1.0));
 
+    LossScaleStates scaling;
+    const bool isDynamic = signature.lossScaleType && lossScaleWindow != 0;
+    if (signature.lossScaleType)
+      scaling.scale = update.argument(RoleKind::LossScale, "", signature.lossScaleType, loc, f64(lossScale));
+    if (isDynamic) {
+      auto counter = RankedTensorType::get({}, builder.getI64Type());
+      scaling.windowSteps =
+          update.argument(RoleKind::ScaleWindowSteps, "", counter, loc, builder.getI64IntegerAttr(0));
+      scaling.hysteresis =
+          update.argument(RoleKind::ScaleHysteresis, "", counter, loc, builder.getI64IntegerAttr(hysteresis));
+    }
+
     TensorBuilder b(builder, loc);
     auto scalarType = cast<RankedTensorType>(scalar);
     double divisor = double(lossDivisor) * double(signature.positions);
     Value factor = b.div(b.splat(scalarType, divisor), b.cast(count, scalarType.getElementType()));
-    Value norm = b.mul(GlobalNormOp::create(builder, loc, scalar, gradients).getResult(), factor);
+    // Gradients carry the loss scale, the sum of losses does not.
+    Value unscaled = scaling.scale ? b.div(factor, scaling.scale) : factor;
+    Value norm = b.mul(GlobalNormOp::create(builder, loc, scalar, gradients).getResult(), unscaled);
     Value loss = b.mul(lossSum, factor);
-    Value scale = factor;
+    Value scale = unscaled;
     if (gradientClipping > 0.0) {
       Value ratio = b.div(b.splat(scalarType, gradientClipping), b.add(norm, 1e-6));
-      scale = b.mul(factor, b.binary<MinOp>(ratio, b.splat(scalarType, 1.0)));
+      scale = b.mul(unscaled, b.binary<MinOp>(ratio, b.splat(scalarType, 1.0)));
     }
 
     // |x| < infinity is false for NaN as well. Both numbers are the same on all ranks, and so is the flag.
@@ -218,36 +274,48 @@ private:
     Value finite = b.binary<AndOp>(isFinite(loss), isFinite(norm));
     Value skip = b.select(finite, b.zerosLike(skipNonFinite), skipNonFinite);
 
-    SmallVector<Value> newParameters, newFirst, newSecond;
+    SmallVector<Value> newParameters, newMasters, newFirst, newSecond;
     for (auto [i, parameter] : llvm::enumerate(signature.parameters)) {
-      Type type = parameter.value.getType();
+      Type type = parameter.value.getType(), stateType = typeOf(parameter, RoleKind::ExpAvg);
+      Type masterType = oldMasters[i] ? stateType : Type();
       Location at = parameter.value.getLoc();
       if (isAdam) {
-        auto op = AdamOp::create(builder, at, TypeRange{type, type, type}, parameters[i], gradients[i],
-                                 Value(), first[i], second[i], scale, rate, correction1, correction2, skip, f64(beta1),
+        auto op = AdamOp::create(builder, at, type, masterType, stateType, stateType, parameters[i], gradients[i],
+                                 oldMasters[i], first[i], second[i], scale, rate, correction1, correction2, skip, f64(beta1),
                                  f64(beta2), f64(epsilon), f64(weightDecay), unit(optimizer == "adamw"));
         newFirst.push_back(op.getNewExpAvg());
         newSecond.push_back(op.getNewExpAvgSq());
         newParameters.push_back(op.getNewParameter());
+        newMasters.push_back(op.getNewMaster());
       } else {
-        auto op = SgdOp::create(builder, at, type, Type(), hasMomentum ? type : Type(), parameters[i], gradients[i],
-                                Value(), hasMomentum ? first[i] : Value(), scale, rate, skip, f64(momentum),
+        auto op = SgdOp::create(builder, at, type, masterType, hasMomentum ? stateType : Type(), parameters[i],
+                                gradients[i], oldMasters[i], hasMomentum ? first[i] : Value(), scale, rate, skip, f64(momentum),
                                 f64(weightDecay), unit(nesterov));
         newParameters.push_back(op.getNewParameter());
+        newMasters.push_back(op.getNewMaster());
         if (hasMomentum)
           newFirst.push_back(op.getNewMomentumBuffer());
       }
     }
     auto stateResults = [&](RoleKind kind, ArrayRef<Value> values) {
       for (auto [parameter, value] : llvm::zip(signature.parameters, values))
-        update.result(kind, parameter.name, value);
+        if (value)
+          update.result(kind, parameter.name, value);
     };
     stateResults(RoleKind::Parameter, newParameters);
+    stateResults(RoleKind::Master, newMasters);
     stateResults(isAdam ? RoleKind::ExpAvg : RoleKind::Momentum, newFirst);
     stateResults(RoleKind::ExpAvgSq, newSecond);
     update.result(RoleKind::Loss, "", loss);
     update.result(RoleKind::GradNorm, "", norm);
     update.result(RoleKind::Skipped, "", skip);
+    if (isDynamic) {
+      LossScaleRule rule{lossScaleWindow, hysteresis, consecutiveHysteresis, minLossScale};
+      LossScaleStates next = updateLossScale(b, rule, scaling, finite);
+      update.result(RoleKind::LossScale, "", next.scale);
+      update.result(RoleKind::ScaleWindowSteps, "", next.windowSteps);
+      update.result(RoleKind::ScaleHysteresis, "", next.hysteresis);
+    }
     update.finish(builder);
     getOperation().insert(std::next(Block::iterator(micro)), update.function);
   }

@@ -19,6 +19,7 @@
 //     %dw = nn.matmul %x, %dz transpose_lhs
 //     return %loss, %count, %dw
 //   }
+// With scale-loss @micro takes %scale {loss_scale} as well, and what flows back starts as %seed x %scale.
 // Outputs of @forward become results of a function @predict, which holds their part of the forward pass. A
 // @forward that has outputs alone becomes @predict.
 // Test: test/Transforms/NN/build-backward.mlir
@@ -49,8 +50,8 @@ bool isFloat(Value value) {
 /// One training function on its way from @forward to @micro.
 class Differentiation {
 public:
-  Differentiation(func::FuncOp function, int64_t lossDivisor)
-      : function(function), lossDivisor(lossDivisor),
+  Differentiation(func::FuncOp function, int64_t lossDivisor, bool scaleLoss, bool saveRounded)
+      : function(function), lossDivisor(lossDivisor), scaleLoss(scaleLoss), saveRounded(saveRounded),
         end(cast<func::ReturnOp>(function.front().getTerminator())) {}
 
   LogicalResult run() {
@@ -63,14 +64,48 @@ public:
     Value lossSum = end.getOperand(lossResult);
     Value seed = b.splat(TensorBuilder::typeOf(lossSum), 1.0 / (double(lossDivisor) * double(positions)));
     Value scaledLoss = b.mul(lossSum, seed);
-    gradients[lossSum] = seed;
+    gradients[lossSum] = scaleLoss ? b.mul(seed, addLossScale(lossSum.getType())) : seed;
     for (Operation *op : llvm::reverse(forwardOps))
       if (failed(differentiate(op, builder)))
         return failure();
+    if (saveRounded)
+      readRounded(builder);
     return finish(builder, scaledLoss);
   }
 
 private:
+  /// Replaces f32 values of the forward pass by their rounded ones where gradients read them.
+  void readRounded(OpBuilder &builder) {
+    DenseSet<Operation *> forward(forwardOps.begin(), forwardOps.end());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(forwardOps.back());
+    for (Operation *op : forwardOps)
+      for (Value result : op->getResults()) {
+        auto isRounding = [&](Operation *user) {
+          auto cast = dyn_cast<CastOp>(user);
+          return cast && forward.contains(cast) && TensorBuilder::elementOf(cast).getIntOrFloatBitWidth() == 16;
+        };
+        auto isGradients = [&](OpOperand &use) {
+          return !forward.contains(use.getOwner()) && use.getOwner() != end.getOperation();
+        };
+        auto rounding = llvm::find_if(result.getUsers(), isRounding);
+        if (!isFloat(result) || !TensorBuilder::elementOf(result).isF32() || rounding == result.user_end() ||
+            llvm::none_of(result.getUses(), isGradients))
+          continue;
+        Value rounded = TensorBuilder(builder, result.getLoc()).cast(rounding->getResult(0), builder.getF32Type());
+        result.replaceUsesWithIf(rounded, isGradients);
+      }
+  }
+
+  /// The state that the loss is multiplied by for its gradients; nn-append-optimizer says where it starts.
+  Value addLossScale(Type type) {
+    unsigned index = function.getNumArguments();
+    NamedAttrList attrs;
+    attrs.set(kRoleAttrName, RoleAttr::get(function.getContext(), RoleKind::LossScale, ""));
+    (void)function.insertArgument(index, type, attrs.getDictionary(function.getContext()), loss.getLoc());
+    return function.getArgument(index);
+  }
+
   RoleAttr argumentRole(unsigned i) { return function.getArgAttrOfType<RoleAttr>(i, kRoleAttrName); }
 
   LogicalResult findParameters() {
@@ -346,6 +381,7 @@ private:
 
   func::FuncOp function;
   int64_t lossDivisor;
+  bool scaleLoss, saveRounded;
   func::ReturnOp end;
   SmallVector<BlockArgument> parameters;
   /// Values that depend differentiably on a parameter, with the name of the first such parameter.
@@ -365,7 +401,7 @@ public:
     auto function = module.lookupSymbol<func::FuncOp>("forward");
     if (failed(check(module, function)))
       return signalPassFailure();
-    if (splitPredict(function) && failed(Differentiation(function, lossDivisor).run()))
+    if (splitPredict(function) && failed(Differentiation(function, lossDivisor, scaleLoss, saveRounded).run()))
       signalPassFailure();
   }
 

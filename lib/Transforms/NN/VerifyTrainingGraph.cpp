@@ -30,6 +30,15 @@ struct State {
   Value value; // the argument, or what is returned
 };
 
+/// Gradients are reduced and accumulated in a type of their own: f32 or one of 16 bits where both are among these.
+bool isSameGradient(Type a, Type b) {
+  auto isMixed = [](Type type) {
+    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+    return element && element.getWidth() <= 32;
+  };
+  return a == b || (isMixed(a) && isMixed(b) && cast<ShapedType>(a).getShape() == cast<ShapedType>(b).getShape());
+}
+
 /// The states of a function's arguments or results; a MapVector so that errors come in program order.
 using States = llvm::MapVector<RoleAttr, State>;
 
@@ -132,10 +141,10 @@ private:
     for (auto &[key, state] : microArguments) {
       RoleKind kind = key.getKind();
       if (kind != RoleKind::Input && kind != RoleKind::Label && kind != RoleKind::Parameter &&
-          kind != RoleKind::Frozen)
+          kind != RoleKind::Frozen && kind != RoleKind::LossScale)
         return emitError(state.value.getLoc())
                << "@micro takes " << spell(key)
-               << ", expected inputs, labels, parameters and frozen weights only";
+               << ", expected inputs, labels, parameters, frozen weights and a loss scale only";
       if (kind != RoleKind::Parameter)
         continue;
       auto gradient = microResults.find(role(RoleKind::Gradient, key.getName()));
@@ -188,14 +197,18 @@ private:
         failed(requireResult(update, results, RoleKind::GradNorm, "nn-append-optimizer")))
       return failure();
     for (auto &[key, state] : arguments) {
-      const States &origin = key.getKind() == RoleKind::Parameter ? microArguments : microResults;
-      bool fromMicro = llvm::is_contained(
-          {RoleKind::Parameter, RoleKind::Gradient, RoleKind::LossSum, RoleKind::LabelCount}, key.getKind());
+      bool isArgument = key.getKind() == RoleKind::Parameter || key.getKind() == RoleKind::LossScale;
+      const States &origin = isArgument ? microArguments : microResults;
+      bool fromMicro = isArgument || llvm::is_contained({RoleKind::Gradient, RoleKind::LossSum, RoleKind::LabelCount},
+                                                        key.getKind());
       auto found = origin.find(key);
       if (fromMicro && found == origin.end())
         return emitError(state.value.getLoc())
                << "@update takes " << spell(key) << ", which @micro does not have";
-      if (fromMicro && found->second.type != state.type)
+      auto isAlike = [&](Type type) {
+        return key.getKind() == RoleKind::Gradient ? isSameGradient(type, state.type) : type == state.type;
+      };
+      if (fromMicro && !isAlike(found->second.type))
         return emitError(state.value.getLoc()) << spell(key) << " has type " << state.type
                                                << " in @update and " << found->second.type << " in @micro";
     }
@@ -232,6 +245,15 @@ private:
       auto found = arguments.find(wanted);
       return found != arguments.end() && found->second.value == op->getOperand(i);
     };
+    RoleAttr master = role(RoleKind::Master, name);
+    Value oldMaster = isa<AdamOp>(op) ? cast<AdamOp>(op).getMaster() : cast<SgdOp>(op).getMaster();
+    auto known = arguments.find(master), next = results.find(master);
+    if (oldMaster || known != arguments.end()) {
+      if (known == arguments.end() || known->second.value != oldMaster)
+        return op->emitError() << "new parameter '" << name << "' is not computed from master '" << name << "'";
+      if (next == results.end() || next->second.value != op->getResult(1))
+        return update.emitError() << "@update does not return the new master '" << name << "' of its optimizer op";
+    }
     if (!operandIs(0, parameter) || !operandIs(1, role(RoleKind::Gradient, name)))
       return op->emitError() << "new parameter '" << name << "' is not computed from parameter '" << name
                              << "' and its gradient";

@@ -5,7 +5,8 @@
 //                                                      %y = nn.cast %1 to bf16
 //
 // Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, convolutions,
-// attention and scatter_add; some others have wider floats only. What only moves elements (gather, transpose, scatter assign, ...) stays. Test:
+// attention and scatter_add; some others have wider floats only, and sums of a reduction are not rounded before their end. What
+// only moves elements (gather, transpose, scatter assign, ...) stays. Test:
 // test/Transforms/NN/widen-floats.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +32,9 @@ bool isNarrow(Value value) {
 bool isWideArithmetic(Operation *op) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return scatter.getKind() != ScatterKind::assign;
+  // Generated code sums lanes, tiles and runs of axes one after the other: their sums are not rounded in between.
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getKind() == ReduceKind::sum || reduce.getKind() == ReduceKind::prod;
   return isa<MaxPoolOp, SumPoolOp, CumSumOp>(op);
 }
 

@@ -8,12 +8,24 @@
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer='optimizer=sgd nesterov=true' 2>&1 | FileCheck %s --check-prefix=NESTEROV
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=gradient-clipping=-1 2>&1 | FileCheck %s --check-prefix=CLIPPING
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=loss-divisor=0 2>&1 | FileCheck %s --check-prefix=DIVISOR
+// RUN: zero-opt %t/half.mlir --nn-append-optimizer='masters=true loss-scale=256 loss-scale-window=100 hysteresis=3 min-loss-scale=2' | FileCheck %s --check-prefix=DYNAMIC
+// RUN: zero-opt %t/half.mlir --nn-append-optimizer='masters=true loss-scale=256 loss-scale-window=100 hysteresis=3 consecutive-hysteresis=true' | FileCheck %s --check-prefix=CONSECUTIVE
+// RUN: zero-opt %t/half.mlir --nn-append-optimizer='optimizer=sgd masters=true gradient-element=f32 loss-scale=8 gradient-clipping=1' | FileCheck %s --check-prefix=STATIC
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=gradient-element=f8 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=min-loss-scale=0 2>&1 | FileCheck %s --check-prefix=MINIMUM
+// RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=loss-scale=8 2>&1 | FileCheck %s --check-prefix=NO-SCALE
+// RUN: not zero-opt %t/half.mlir --nn-append-optimizer 2>&1 | FileCheck %s --check-prefix=A-SCALE
 // RUN: zero-opt %t/predict.mlir --nn-append-optimizer | FileCheck %s --check-prefix=PREDICT
 
 // UNKNOWN:  error: unknown optimizer 'lion'; expected adamw, adam or sgd
 // NESTEROV: error: nesterov needs the optimizer sgd with momentum; got sgd with momentum 0
 // CLIPPING: error: gradient-clipping is -1.00, expected 0 (off) or more
 // DIVISOR:  error: loss-divisor is 0, expected at least 1
+
+// ELEMENT:  error: gradient-element is 'f8', expected f32, f16 or bf16
+// MINIMUM:  error: loss-scale is 0.00, loss-scale-window 0, hysteresis 1, min-loss-scale 0.00; expected 0 or more, 0 or more, at least 1, more than 0
+// NO-SCALE: error: loss-scale is 8.00 but @micro takes none; nn-build-backward has scale-loss
+// A-SCALE:  error: loss-scale is 0.00 but @micro takes one; nn-build-backward has scale-loss
 
 // It leaves @micro alone.
 // ADAMW-LABEL: func.func @micro
@@ -81,6 +93,60 @@
 // MOMENTUM:         %[[NP:.*]], %[[NBP:.*]] = nn.sgd %arg0, %arg2 momentum %[[BP]] {{.*}} {momentum = 9.000000e-01 : f64, nesterov, weight_decay = 0.000000e+00 : f64}
 // MOMENTUM:         %[[NW:.*]], %[[NBW:.*]] = nn.sgd %arg1, %arg3 momentum %[[BW]]
 // MOMENTUM:         return %[[NP]], %[[NW]], %[[NBP]], %[[NBW]], %{{.*}}, %{{.*}}, %{{.*}}
+
+// A parameter of 16 bits has a master, one of 32 has none. What it takes and gives: the master, moments of f32, the scale
+// and its counters, each with the number that it starts with.
+// DYNAMIC-LABEL: func.func @update
+// DYNAMIC-SAME:    %[[P:[a-z0-9]+]]: tensor<2xf16> {nn.role = #nn.role<parameter "p">}, %[[W:[a-z0-9]+]]: tensor<2xf32> {nn.role = #nn.role<parameter "w">}
+// DYNAMIC-SAME:    %[[DP:[a-z0-9]+]]: tensor<2xf16> {nn.role = #nn.role<gradient "p">}, %[[DW:[a-z0-9]+]]: tensor<2xf32> {nn.role = #nn.role<gradient "w">}
+// DYNAMIC-SAME:    %[[MASTER:[a-z0-9]+]]: tensor<2xf32> {nn.role = #nn.role<master "p">}, %[[MP:[a-z0-9]+]]: tensor<2xf32> {nn.role = #nn.role<exp_avg "p">}
+// DYNAMIC-SAME:    %[[VP:[a-z0-9]+]]: tensor<2xf32> {nn.role = #nn.role<exp_avg_sq "p">}
+// DYNAMIC-SAME:    %[[S:[a-z0-9]+]]: tensor<f32> {nn.data = 2.560000e+02 : f64, nn.role = #nn.role<loss_scale "">}
+// DYNAMIC-SAME:    %[[N:[a-z0-9]+]]: tensor<i64> {nn.data = 0 : i64, nn.role = #nn.role<scale_window_steps "">}
+// DYNAMIC-SAME:    %[[H:[a-z0-9]+]]: tensor<i64> {nn.data = 3 : i64, nn.role = #nn.role<scale_hysteresis "">}
+// DYNAMIC-SAME:    tensor<2xf32> {nn.role = #nn.role<parameter "w">}, tensor<2xf32> {nn.role = #nn.role<master "p">}, tensor<2xf32> {nn.role = #nn.role<exp_avg "p">}
+// DYNAMIC-SAME:    tensor<f32> {nn.role = #nn.role<skipped "">}, tensor<f32> {nn.role = #nn.role<loss_scale "">}, tensor<i64> {nn.role = #nn.role<scale_window_steps "">}, tensor<i64> {nn.role = #nn.role<scale_hysteresis "">})
+// Gradients and their norm are divided by the scale, the loss is not.
+// DYNAMIC:         %[[FACTOR:.*]] = nn.div
+// DYNAMIC:         %[[UNSCALED:.*]] = nn.div %[[FACTOR]], %[[S]]
+// DYNAMIC:         %[[RAW:.*]] = nn.global_norm %[[DP]], %[[DW]] : tensor<2xf16>, tensor<2xf32> -> tensor<f32>
+// DYNAMIC:         %[[NORM:.*]] = nn.mul %[[RAW]], %[[UNSCALED]]
+// DYNAMIC:         %[[LOSS:.*]] = nn.mul %{{.*}}, %[[FACTOR]]
+// DYNAMIC:         %[[FINITE:.*]] = nn.and
+// DYNAMIC:         %[[NP:.*]], %[[NMASTER:.*]], %[[NMP:.*]], %[[NVP:.*]] = nn.adam %[[P]], %[[DP]] master %[[MASTER]], %[[MP]], %[[VP]] scale %[[UNSCALED]] {{.*}} : tensor<2xf16> master tensor<2xf32>, tensor<f32>
+// DYNAMIC:         nn.adam %[[W]], %[[DW]], {{.*}} : tensor<2xf32>, tensor<f32>
+// The rule of the scale; test/Unit/Gradients/LossScaleTests.cpp runs it.
+// DYNAMIC:         %[[FULL:.*]] = nn.compare eq %[[N]], %{{.*}}
+// DYNAMIC:         %[[LAST:.*]] = nn.compare eq %[[H]], %{{.*}}
+// DYNAMIC:         %[[THREE:.*]] = nn.constant dense<3> : tensor<i64>
+// DYNAMIC:         %[[NS:.*]] = nn.select %[[FINITE]], {{.*}} : tensor<i1>, tensor<f32>
+// DYNAMIC:         %[[NN:.*]] = nn.select %[[FINITE]], {{.*}} : tensor<i1>, tensor<i64>
+// DYNAMIC:         %[[REFILL:.*]] = nn.select %[[FULL]], %[[THREE]], %[[H]]
+// DYNAMIC:         %[[NH:.*]] = nn.select %[[FINITE]], %[[REFILL]], {{.*}} : tensor<i1>, tensor<i64>
+// DYNAMIC:         return %[[NP]], %{{.*}}, %[[NMASTER]], %[[NMP]], %{{.*}}, %[[NVP]], %{{.*}}, %[[LOSS]], %[[NORM]], %{{.*}}, %[[NS]], %[[NN]], %[[NH]]
+
+// CONSECUTIVE-LABEL: func.func @update
+// CONSECUTIVE:         %[[THREE:.*]] = nn.constant dense<3> : tensor<i64>
+// CONSECUTIVE:         nn.select %{{.*}}, %[[THREE]], %{{.*}} : tensor<i1>, tensor<i64>
+
+// A static scale is read and not written; accumulated gradients have a type of their own.
+// STATIC-LABEL: func.func @update
+// STATIC-SAME:    tensor<2xf32> {nn.role = #nn.role<gradient "p">}
+// STATIC-SAME:    %[[S:[a-z0-9]+]]: tensor<f32> {nn.data = 8.000000e+00 : f64, nn.role = #nn.role<loss_scale "">})
+// STATIC-SAME:    -> (tensor<2xf16> {nn.role = #nn.role<parameter "p">}, tensor<2xf32> {nn.role = #nn.role<parameter "w">}, tensor<2xf32> {nn.role = #nn.role<master "p">}, tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<f32> {nn.role = #nn.role<skipped "">})
+// STATIC:         %[[UNSCALED:.*]] = nn.div %{{.*}}, %[[S]]
+// STATIC:         %[[CLIP:.*]] = nn.min
+// STATIC:         %[[SCALE:.*]] = nn.mul %[[UNSCALED]], %[[CLIP]]
+// STATIC:         nn.sgd %{{.*}}, %{{.*}} master %{{.*}} scale %[[SCALE]] {{.*}} : tensor<2xf16> gradient tensor<2xf32> master tensor<2xf32>, tensor<f32>
+
+//--- half.mlir
+func.func @micro(%p: tensor<2xf16> {nn.role = #nn.role<parameter "p">}, %w: tensor<2xf32> {nn.role = #nn.role<parameter "w">},
+                 %s: tensor<f32> {nn.role = #nn.role<loss_scale "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<2xf16> {nn.role = #nn.role<gradient "p">}, tensor<2xf32> {nn.role = #nn.role<gradient "w">}) {
+  %sum, %count = nn.output_loss %s : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count, %p, %w : tensor<f32>, tensor<i64>, tensor<2xf16>, tensor<2xf32>
+}
 
 //--- micro.mlir
 func.func @micro(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %w: tensor<2x3xf32> {nn.role = #nn.role<parameter "w">})

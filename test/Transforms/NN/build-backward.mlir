@@ -1,7 +1,20 @@
 // RUN: zero-opt %s --split-input-file --verify-diagnostics --nn-build-backward=loss-divisor=4 | FileCheck %s
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --nn-build-backward=scale-loss=true | FileCheck %s --check-prefix=SCALE
+// RUN: zero-opt %s --split-input-file --verify-diagnostics --nn-build-backward=save-rounded=true | FileCheck %s --check-prefix=ROUNDED
 // RUN: not zero-opt %s --split-input-file --nn-build-backward=loss-divisor=0 2>&1 | FileCheck %s --check-prefix=DIVISOR
 
 // DIVISOR: error: loss-divisor is 0, expected at least 1
+
+// With a loss scale: what flows back carries it, the sum of losses does not.
+// SCALE-LABEL: func.func @micro
+// SCALE-SAME:    tensor<10xf32> {nn.role = #nn.role<parameter "b">}, %[[S:[a-z0-9]+]]: tensor<f32> {nn.role = #nn.role<loss_scale "">})
+// SCALE:         %[[SUM:.*]], %[[COUNT:.*]], %[[LSE:.*]] = nn.cross_entropy
+// SCALE:         %[[SEED:.*]] = nn.constant dense<1.250000e-01> : tensor<f32>
+// SCALE:         %[[LOSS:.*]] = nn.mul %[[SUM]], %[[SEED]]
+// SCALE:         %[[SCALED:.*]] = nn.mul %[[SEED]], %[[S]]
+// SCALE:         nn.broadcast %[[SCALED]]
+// SCALE-NOT:     %[[SEED]]
+// SCALE:         return %[[LOSS]], %[[COUNT]]
 
 // It does: loss and gradients in argument order, all scaled by 1 / (4 x 8 positions).
 // CHECK-LABEL: func.func @micro
@@ -313,4 +326,30 @@ func.func @forward() {
 // expected-note @below {{@predict is here}}
 func.func @predict() {
   return
+}
+
+// -----
+
+// Mixed precision saves what is rounded: the gradient of tanh reads its result, of which there are 16 bits; that of the first
+// multiplication reads a value that nothing rounds.
+// CHECK-LABEL: func.func @micro
+// ROUNDED-LABEL: func.func @micro(%{{.*}}: tensor<8xf32> {nn.role = #nn.role<parameter "rounded">}
+// ROUNDED:         %[[Q:.*]] = nn.mul %[[W:.*]], %[[W]]
+// ROUNDED:         %[[T:.*]] = nn.tanh %[[Q]]
+// ROUNDED:         %[[N:.*]] = nn.cast %[[T]] : tensor<8xf32> to tensor<8xbf16>
+// ROUNDED:         nn.output_loss
+// ROUNDED:         %[[SAVED:.*]] = nn.cast %[[N]] : tensor<8xbf16> to tensor<8xf32>
+// ROUNDED-NOT:     %[[T]]{{[ ,]}}
+// ROUNDED:         nn.mul %[[SAVED]], %[[SAVED]]
+// ROUNDED-NOT:     %[[T]]{{[ ,]}}
+// ROUNDED:         return
+func.func @forward(%w: tensor<8xf32> {nn.role = #nn.role<parameter "rounded">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
+  %0 = nn.mul %w, %w : tensor<8xf32>
+  %1 = nn.tanh %0 : tensor<8xf32>
+  %2 = nn.cast %1 : tensor<8xf32> to tensor<8xbf16>
+  %3 = nn.cast %2 : tensor<8xbf16> to tensor<8xf32>
+  %4 = nn.reduce sum %3 axes [0] : tensor<8xf32> to tensor<f32>
+  %sum, %count = nn.output_loss %4 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count : tensor<f32>, tensor<i64>
 }

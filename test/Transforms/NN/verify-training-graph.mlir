@@ -3,6 +3,7 @@
 // RUN: zero-opt %t/graph.mlir --nn-verify-training-graph -o %t/verified.mlir
 // RUN: diff %t/graph.mlir %t/verified.mlir
 // RUN: zero-opt %t/does.mlir --nn-build-backward --nn-append-optimizer='optimizer=sgd momentum=0.9' --nn-verify-training-graph --nn-decompose-composites=keep=nn.sgd --nn-verify-training-graph
+// RUN: zero-opt %t/does.mlir --nn-mix-precision=element=f16 --nn-build-backward=scale-loss=true --nn-append-optimizer='masters=true gradient-element=f32 loss-scale=8 loss-scale-window=9' --nn-verify-training-graph
 // RUN: zero-opt %t/refuses.mlir --split-input-file --verify-diagnostics --nn-verify-training-graph
 
 // It accepts what the two passes make and leaves it alone, also decomposed.
@@ -104,7 +105,7 @@ func.func @update() {
 
 // -----
 
-// expected-error @+1 {{@micro takes exp_avg 'p', expected inputs, labels, parameters and frozen weights only}}
+// expected-error @+1 {{@micro takes exp_avg 'p', expected inputs, labels, parameters, frozen weights and a loss scale only}}
 func.func @micro(%p: tensor<f32> {nn.role = #nn.role<exp_avg "p">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
   return %p, %c : tensor<f32>, tensor<i64>
@@ -266,6 +267,49 @@ func.func @update(%p: tensor<f32> {nn.role = #nn.role<parameter "p">}, %q: tenso
   %0 = nn.sgd %p, %gq scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<f32>, tensor<f32>
   %1 = nn.sgd %q, %gp scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<f32>, tensor<f32>
   return %gp, %gp, %0, %1 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A master that is none of the parameter's.
+func.func @micro(%p: tensor<bf16> {nn.role = #nn.role<parameter "p">}, %l: tensor<f32> {nn.role = #nn.role<input "l">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<bf16> {nn.role = #nn.role<gradient "p">}) {
+  return %l, %c, %p : tensor<f32>, tensor<i64>, tensor<bf16>
+}
+func.func @update(%p: tensor<bf16> {nn.role = #nn.role<parameter "p">}, %g: tensor<bf16> {nn.role = #nn.role<gradient "p">}, %w: tensor<f32> {nn.role = #nn.role<master "q">},
+                  %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<bf16> {nn.role = #nn.role<parameter "p">}) {
+  // expected-error @+1 {{new parameter 'p' is not computed from master 'p'}}
+  %0:2 = nn.sgd %p, %g master %w scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<bf16> master tensor<f32>, tensor<f32>
+  return %lr, %lr, %0#0 : tensor<f32>, tensor<f32>, tensor<bf16>
+}
+
+// -----
+
+// A master that stays as it was.
+func.func @micro(%p: tensor<bf16> {nn.role = #nn.role<parameter "p">}, %l: tensor<f32> {nn.role = #nn.role<input "l">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<bf16> {nn.role = #nn.role<gradient "p">}) {
+  return %l, %c, %p : tensor<f32>, tensor<i64>, tensor<bf16>
+}
+// expected-error @+1 {{@update does not return the new master 'p' of its optimizer op}}
+func.func @update(%p: tensor<bf16> {nn.role = #nn.role<parameter "p">}, %g: tensor<bf16> {nn.role = #nn.role<gradient "p">}, %w: tensor<f32> {nn.role = #nn.role<master "p">},
+                  %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<bf16> {nn.role = #nn.role<parameter "p">}, tensor<f32> {nn.role = #nn.role<master "p">}) {
+  %0:2 = nn.sgd %p, %g master %w scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<bf16> master tensor<f32>, tensor<f32>
+  return %lr, %lr, %0#0, %w : tensor<f32>, tensor<f32>, tensor<bf16>, tensor<f32>
+}
+
+// -----
+
+// A loss scale that the gradients do not carry.
+func.func @micro(%p: tensor<bf16> {nn.role = #nn.role<parameter "p">}, %l: tensor<f32> {nn.role = #nn.role<input "l">}, %c: tensor<i64> {nn.role = #nn.role<input "c">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<bf16> {nn.role = #nn.role<gradient "p">}) {
+  return %l, %c, %p : tensor<f32>, tensor<i64>, tensor<bf16>
+}
+// expected-error @+1 {{@update takes loss_scale, which @micro does not have}}
+func.func @update(%g: tensor<bf16> {nn.role = #nn.role<gradient "p">}, %s: tensor<f32> {nn.role = #nn.role<loss_scale "">})
+    -> (tensor<f32> {nn.role = #nn.role<loss "">}, tensor<f32> {nn.role = #nn.role<grad_norm "">}) {
+  return %s, %s : tensor<f32>, tensor<f32>
 }
 
 // -----

@@ -23,6 +23,19 @@ func.func @max_pool(%x: tensor<1x1x4xf16>) -> (tensor<1x1x2xf16>, tensor<1x1x2xi
   return %0, %1 : tensor<1x1x2xf16>, tensor<1x1x2xi64>
 }
 
+// A sum is rounded at its end; a maximum is no sum.
+// CHECK-LABEL: @reduce
+// CHECK:         %[[W:.*]] = nn.cast %arg0 : tensor<4x8x2xbf16> to tensor<4x8x2xf32>
+// CHECK:         %[[S:.*]] = nn.reduce sum %[[W]] axes [0, 2] : tensor<4x8x2xf32> to tensor<8xf32>
+// CHECK:         %[[R:.*]] = nn.cast %[[S]] : tensor<8xf32> to tensor<8xbf16>
+// CHECK:         %[[M:.*]] = nn.reduce max %arg0 axes [0, 2] : tensor<4x8x2xbf16> to tensor<8xbf16>
+// CHECK:         return %[[R]], %[[M]]
+func.func @reduce(%x: tensor<4x8x2xbf16>) -> (tensor<8xbf16>, tensor<8xbf16>) {
+  %0 = nn.reduce sum %x axes [0, 2] : tensor<4x8x2xbf16> to tensor<8xbf16>
+  %1 = nn.reduce max %x axes [0, 2] : tensor<4x8x2xbf16> to tensor<8xbf16>
+  return %0, %1 : tensor<8xbf16>, tensor<8xbf16>
+}
+
 // What generated code and kernels of the library compute, what moves elements and wide floats stay.
 // CHECK-LABEL: @leaves
 // CHECK-NOT:     nn.cast

@@ -33,7 +33,11 @@ TEST(Config, ReadsEveryKey) {
                   "nesterov": true, "adam_w_mode": false}},
     "zero_optimization": {"stage": 3, "overlap_comm": false, "reduce_bucket_size": 1e8, "allgather_bucket_size": 2e8,
                   "stage3_prefetch_bucket_size": 5e7, "stage3_param_persistence_threshold": 1e5, "stage3_max_live_parameters": 1e9,
-                  "contiguous_gradients": false, "reduce_at": "micro_batch"}})"));
+                  "contiguous_gradients": false, "reduce_at": "micro_batch"},
+    "bf16": {"enabled": true},
+    "fp16": {"enabled": true, "loss_scale": 1024, "initial_scale_power": 12, "loss_scale_window": 500, "hysteresis": 3,
+             "consecutive_hysteresis": true, "min_loss_scale": 4, "auto_cast": true},
+    "communication_data_type": "fp16", "data_types": {"grad_accum_dtype": "bf16"}})"));
   EXPECT_EQ(c.trainBatch, 32);
   EXPECT_EQ(c.microBatch, 4);
   EXPECT_EQ(c.accumulationSteps, 2);
@@ -58,6 +62,17 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(c.maxLiveElements, 1000000000);
   EXPECT_FALSE(c.contiguousGradients);
   EXPECT_EQ(c.reduceAt, "micro_batch");
+  EXPECT_TRUE(c.bf16);
+  EXPECT_TRUE(c.fp16);
+  EXPECT_EQ(c.lossScale, 1024);
+  EXPECT_EQ(c.initialScalePower, 12);
+  EXPECT_EQ(c.lossScaleWindow, 500);
+  EXPECT_EQ(c.hysteresis, 3);
+  EXPECT_TRUE(c.consecutiveHysteresis);
+  EXPECT_EQ(c.minLossScale, 4);
+  EXPECT_TRUE(c.autoCast);
+  EXPECT_EQ(c.wireElement(), "f16");
+  EXPECT_EQ(c.gradientElement(), "bf16");
 }
 
 TEST(Config, Defaults) {
@@ -78,6 +93,31 @@ TEST(Config, Defaults) {
   EXPECT_EQ(c.prefetchElements, 0);
   EXPECT_EQ(c.persistenceThreshold, 0);
   EXPECT_EQ(c.bucketElements(), 500000000);
+  EXPECT_FALSE(c.bf16);
+  EXPECT_FALSE(c.fp16);
+  EXPECT_EQ(c.lossScale, 0);
+  EXPECT_EQ(c.initialScalePower, 16);
+  EXPECT_EQ(c.lossScaleWindow, 1000);
+  EXPECT_EQ(c.hysteresis, 2);
+  EXPECT_FALSE(c.consecutiveHysteresis);
+  EXPECT_EQ(c.minLossScale, 1);
+  EXPECT_EQ(c.mixedElement(), "");
+  EXPECT_EQ(c.wireElement(), "");
+  EXPECT_EQ(c.gradientElement(), "");
+}
+
+TEST(Config, Precision) {
+  EXPECT_EQ(resolved(R"({"bf16": {"enabled": true}})", 1).mixedElement(), "bf16");
+  TrainingConfig dynamic = resolved(R"({"fp16": {"enabled": true, "initial_scale_power": 8}})", 1);
+  EXPECT_EQ(dynamic.mixedElement(), "f16");
+  EXPECT_EQ(dynamic.initialLossScale(), 256);
+  EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "loss_scale": 12.5}})", 1).initialLossScale(), 12.5);
+  // As in DeepSpeed: without `enabled` the other keys have no effect.
+  EXPECT_EQ(resolved(R"({"fp16": {"loss_scale": 8}})", 1).mixedElement(), "");
+  for (const char *name : {"torch.float32", "float32", "FLOAT", "fp32"})
+    EXPECT_EQ(resolved(std::string(R"({"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": ")") + name + "\"}}", 1).gradientElement(), "f32");
+  EXPECT_EQ(resolved(R"({"fp16": {"enabled": true}, "data_types": {"grad_accum_dtype": "half"}})", 1).gradientElement(), "f16");
+  EXPECT_EQ(resolved(R"({"communication_data_type": "BF16"})", 1).wireElement(), "bf16");
 }
 
 TEST(Config, BatchKeysFixEachOther) {
@@ -126,11 +166,34 @@ TEST(Config, WrongTypesAndRanges) {
   EXPECT_EQ(parseError(R"({"optimizer": {"params": {"betas": [0.9]}}})"), "'optimizer.params.betas' must be an array of 2 numbers, is one of 1");
   EXPECT_EQ(parseError(R"({"optimizer": {"type": 3}})"), "'optimizer.type' must be a string, is a number");
   EXPECT_EQ(parseError(R"({"optimizer": {"type": "Lion"}})"), "'optimizer.type' is \"Lion\" but must be one of AdamW|Adam|SGD");
+  EXPECT_EQ(parseError(R"({"bf16": true})"), "'bf16' must be an object, is a boolean");
+  EXPECT_EQ(parseError(R"({"fp16": {"enabled": "auto"}})"), "'fp16.enabled' must be true or false, is a string");
+  EXPECT_EQ(parseError(R"({"fp16": {"loss_scale": -1}})"), "'fp16.loss_scale' is -1 but must lie in [0, 1.7014118346046923e+38]");
+  EXPECT_EQ(parseError(R"({"fp16": {"hysteresis": 0}})"), "'fp16.hysteresis' is 0 but must lie in [1, 9000000000000000]");
+  EXPECT_EQ(parseError(R"({"fp16": {"loss_scale_window": 0}})"), "'fp16.loss_scale_window' is 0 but must lie in [1, 9000000000000000]");
+  EXPECT_EQ(parseError(R"({"fp16": {"initial_scale_power": 128}})"), "'fp16.initial_scale_power' is 128 but must lie in [0, 127]");
+  EXPECT_EQ(parseError(R"({"fp16": {"min_loss_scale": 0.5}})"), "'fp16.min_loss_scale' must be an integer, is 0.5");
+  EXPECT_EQ(parseError(R"({"communication_data_type": "float16"})"),
+            "'communication_data_type' is \"float16\" but must be one of fp32|fp16|bf16");
+  EXPECT_EQ(parseError(R"({"data_types": {"grad_accum_dtype": "int8"}})"),
+            "'data_types.grad_accum_dtype' is \"int8\" but must be one of "
+            "fp32=torch.float32=float32=float|fp16=torch.float16=float16=half|bf16=torch.bfloat16=bfloat16");
+  EXPECT_EQ(parseError(R"({"bfp16": {"enabled": true}})"), "unknown key 'bfp16'; the nearest known one is 'bf16'");
+  EXPECT_EQ(parseError(R"({"fp16": {"fp16_master_weights_and_grads": true}})").substr(0, 48),
+            "unknown key 'fp16.fp16_master_weights_and_grads'");
   EXPECT_NE(parseError("{"), "");
   EXPECT_NE(llvm::toString(TrainingConfig::parseFile("/nonexistent.json").takeError()).find("cannot read '/nonexistent.json'"), std::string::npos);
 }
 
 TEST(Config, Contradictions) {
+  EXPECT_EQ(resolveError(R"({"bf16": {"enabled": true}, "fp16": {"enabled": true}})", 1),
+            "'bf16.enabled' and 'fp16.enabled' are both true; parameters have one type");
+  EXPECT_EQ(resolveError(R"({"fp16": {"auto_cast": true}})", 1),
+            "'fp16.auto_cast' is true, but inputs are always cast where they are used");
+  EXPECT_EQ(resolveError(R"({"bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp16"}})", 1),
+            "'data_types.grad_accum_dtype' is fp16 but parameters are bf16; expected bf16 or fp32");
+  EXPECT_EQ(resolveError(R"({"data_types": {"grad_accum_dtype": "bf16"}})", 1),
+            "'data_types.grad_accum_dtype' is bf16 but parameters are fp32; expected fp32");
   EXPECT_EQ(resolveError("{}", 0), "the world size is 0 but must be at least 1");
   EXPECT_EQ(resolveError("{}", 99999999999), "the world size is 99999999999 but must be at most 65536");
   EXPECT_EQ(resolveError(R"({"zero_optimization": {"contiguous_gradients": false}})", 1),

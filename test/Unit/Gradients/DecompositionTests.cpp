@@ -215,6 +215,23 @@ std::vector<Case> optimizerCases() {
                  decay + nesterov + "} : " + t + ", " + s + ", " + t + " -> " + t,
              {{"np", t}, {"nb", t}}});
     }
+    // The parameter is the new master, rounded.
+    std::string narrow = t.substr(0, t.size() - 4) + "f32>";
+    cases.push_back({"adam_master_" + std::to_string(cases.size()),
+                     {{"p", narrow}, {"g", narrow}, {"w", t}, {"m", t}, {"v", t}},
+                     {{"s", s}, {"lr", s}, {"c1", s}, {"c2", s}},
+                     "%np, %nw, %nm, %nv = nn.adam %p, %g master %w, %m, %v scale %s lr %lr correction %c1, %c2 {beta1 = "
+                     "9.0e-1, beta2 = 9.5e-1, epsilon = 1.0e-8, weight_decay = 1.0e-1, decoupled} : " +
+                         narrow + " master " + t + ", " + s,
+                     {{"np", narrow}, {"nw", t}, {"nm", t}, {"nv", t}},
+                     0.1,
+                     1});
+    cases.push_back({"sgd_master_" + std::to_string(cases.size()),
+                     {{"p", narrow}, {"g", t}, {"w", t}, {"b", t}},
+                     {{"s", s}, {"lr", s}},
+                     "%np, %nw, %nb = nn.sgd %p, %g master %w momentum %b scale %s lr %lr {momentum = 9.0e-1, weight_decay = "
+                     "1.0e-1} : " + narrow + " gradient " + t + " master " + t + ", " + s + ", " + t + " -> " + t,
+                     {{"np", narrow}, {"nw", t}, {"nb", t}}});
   }
   return cases;
 }

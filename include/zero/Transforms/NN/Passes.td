@@ -3,7 +3,7 @@
 #define ZERO_TRANSFORMS_NN_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
-// In the order of the pipeline: bind, fold, raise, verify (phase import); differentiate, update, verify, widen, decompose, form groups,
+// In the order of the pipeline: bind, fold, raise, verify (phase import); mix precision, differentiate, update, verify, widen, decompose, form groups,
 // verify kernels (phase backward).
 
 def NNBindBatch : Pass<"nn-bind-batch", "::mlir::ModuleOp"> {
@@ -62,21 +62,44 @@ def NNVerifyImport : Pass<"nn-verify-import", "::mlir::ModuleOp"> {
     (* example: test/Transforms/NN/verify-import.mlir *)
   }];
 }
+def NNMixPrecision : Pass<"nn-mix-precision", "::mlir::ModuleOp"> {
+  let summary = "Makes parameters and the tensors between ops 16-bit; arithmetic stays f32.";
+  let description = [{
+    f32 parameters become arguments of `element`, and so do frozen weights that nothing reads in f32; their `nn.data`
+    stays what the file holds. Products (matmul, convolution, attention) and ops that only move elements take and give 16
+    bits. Every other op is computed in f32 between casts and rounds its result once. Not rounded are results of one element
+    and what norms are made of: terms that a sum alone reads, sums over at least eight elements each and what is computed of
+    such alone. The loss reads f32 and gives f32, outputs keep their types. Float inputs stay f32 and are cast where they
+    are read. What depends on no parameter and no float input (positions, tables, masks) stays f32 until it meets what
+    does; finite constants beyond the range of 16 bits that go into it become the largest finite number there.
+
+    Input:  `nn.gelu none (nn.matmul %x, %w : tensor<8x64xf32>, tensor<64x64xf32>) : tensor<8x64xf32>`
+    Output: `nn.cast (nn.gelu none (nn.cast (nn.matmul (nn.cast %x to bf16), %w) to f32)) to bf16`
+    (* example: test/Transforms/NN/mix-precision.mlir *)
+  }];
+  let options = [Option<"element", "element", "std::string", "\"bf16\"", "The 16-bit type: bf16 or f16.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
 def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @micro: loss and the gradient of each parameter, of one micro-batch.";
   let description = [{
     Differentiates by the rules of `DifferentiableOpInterface` in reverse program order; values of the forward pass are
     reused. The gradient of a parameter with several uses is the sum over them, the last use first. `loss_sum` and all
     gradients carry the static factor 1 / (loss-divisor x positions); `@update` turns it into the mean over counted
-    labels. Ops between a parameter and the loss that have no gradient are all reported; parameters that do not reach
-    the loss become frozen weights, with a warning.
+    labels; with `scale-loss` gradients carry the argument `loss_scale` as well. Ops between a parameter and the loss that have no gradient are all reported; parameters that do not reach
+    the loss become frozen weights, with a warning. With `save-rounded` (mixed precision) a gradient that reads an f32 value which
+    the forward pass rounds to 16 bits reads the rounded one.
 
     Input:  `@forward(x, y, w) -> (loss_sum, label_count)`
     Output: `@micro(x, y, w) -> (loss_sum, label_count, gradient "w")`
     (* example: test/Transforms/NN/build-backward.mlir *)
   }];
   let options = [Option<"lossDivisor", "loss-divisor", "int64_t", "1",
-                        "Micro-batches of one step over all ranks (A x N); the backward pass is seeded with 1 / (this x positions).">];
+                        "Micro-batches of one step over all ranks (A x N); the backward pass is seeded with 1 / (this x positions).">,
+                 Option<"scaleLoss", "scale-loss", "bool", "false",
+                        "@micro takes the state loss_scale, and its gradients are multiplied by it.">,
+                 Option<"saveRounded", "save-rounded", "bool", "false",
+                        "Gradients read what the forward pass rounds to 16 bits as it was rounded, so that this is what is saved.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
@@ -88,6 +111,10 @@ def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
     `learning_rate`, `bias_correction1` and `bias_correction2` carry what they are computed from (the base rate, beta1,
     beta2) as `nn.data`. Where the loss or the norm is not finite and the argument `skip_non_finite` is not 0, the optimizer
     leaves every state as it is and `skipped` is not 0: a value like any other, alike on all ranks, no branch.
+
+    With `masters` the optimizer's step is that of the f32 `master`, and the parameter is the master rounded. With a loss
+    scale the norm and the gradients are divided by it; with a window it is a state that follows DeepSpeed's rule: halved
+    (hysteresis allowing) where the loss or the norm is not finite, doubled after a window of steps where both are.
 
     Input:  `@micro(.., w) -> (loss_sum, label_count, gradient "w")`
     Output: the same and `@update(w, gradient "w", exp_avg "w", exp_avg_sq "w", loss_sum, label_count, learning_rate,
@@ -105,7 +132,18 @@ def NNAppendOptimizer : Pass<"nn-append-optimizer", "::mlir::ModuleOp"> {
     Option<"momentum", "momentum", "double", "0.0", "SGD's momentum.">,
     Option<"nesterov", "nesterov", "bool", "false", "SGD with Nesterov momentum.">,
     Option<"gradientClipping", "gradient-clipping", "double", "0.0", "Largest global gradient norm; 0 is off.">,
-    Option<"lossDivisor", "loss-divisor", "int64_t", "1", "As of nn-build-backward.">];
+    Option<"lossDivisor", "loss-divisor", "int64_t", "1", "As of nn-build-backward.">,
+    Option<"masters", "masters", "bool", "false", "Parameters of 16 bits have masters of f32.">,
+    Option<"gradientElement", "gradient-element", "std::string", "\"\"",
+           "Element type of the gradients that @update takes: f32, f16 or bf16; empty: the parameters'.">,
+    Option<"lossScale", "loss-scale", "double", "0.0",
+           "What the loss scale is, or starts with; 0: there is none. As scale-loss of nn-build-backward says.">,
+    Option<"lossScaleWindow", "loss-scale-window", "int64_t", "0",
+           "Steps without overflow after which the loss scale doubles; 0: it stays as it is.">,
+    Option<"hysteresis", "hysteresis", "int64_t", "1", "Overflows until the loss scale halves.">,
+    Option<"consecutiveHysteresis", "consecutive-hysteresis", "bool", "false",
+           "Refill the hysteresis after each step without overflow, not when the loss scale doubles.">,
+    Option<"minLossScale", "min-loss-scale", "double", "1.0", "The loss scale does not fall below this.">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp"> {
@@ -125,8 +163,8 @@ def NNWidenFloats : Pass<"nn-widen-floats", "::mlir::ModuleOp"> {
   let summary = "Computes in f32 what has no kernel for f16 and bf16.";
   let description = [{
     Scatters that combine with data, running sums and pooling are kernels of the library, which has them for wider floats:
-    operands are cast to f32, results back, rounded once. Products, convolutions, attention and scatter_add of the library and
-    generated code compute in either type.
+    operands are cast to f32, results back, rounded once. So are sums and products of a reduction, whose parts are not
+    rounded. Products, convolutions, attention and scatter_add of the library and generated code compute in either type.
 
     Input:  `nn.cumsum %a axis 1 : tensor<8x4xbf16>`
     Output: `nn.cast (nn.cumsum (nn.cast %a to f32) axis 1) to bf16`
