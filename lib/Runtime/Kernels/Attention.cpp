@@ -25,8 +25,10 @@ void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_
   });
 }
 
-const AttentionRanges &rangesOf(CpuVariant variant) {
-  return variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3;
+const AttentionRanges &rangesOf(int64_t element, const KernelOptions &options) {
+  if (options.bf16Products && element == static_cast<int64_t>(Element::BF16))
+    return attentionBf16;
+  return options.variant == CpuVariant::X86_64_V4 ? attentionV4 : attentionV3;
 }
 
 /// Of an element type's functions in AttentionRanges.
@@ -34,8 +36,8 @@ int64_t indexOf(int64_t element) { return element == 0 ? 0 : element - static_ca
 
 class Attention : public Kernel {
 public:
-  Attention(const AttentionArguments &arguments, bool mask, int64_t element, CpuVariant variant)
-      : arguments(arguments), mask(mask), range(rangesOf(variant).forward[indexOf(element)]) {}
+  Attention(const AttentionArguments &arguments, bool mask, int64_t element, const KernelOptions &options)
+      : arguments(arguments), mask(mask), range(rangesOf(element, options).forward[indexOf(element)]) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto next = [&] { return *pointers++; };
@@ -59,9 +61,9 @@ private:
 
 class AttentionGrad : public Kernel {
 public:
-  AttentionGrad(const AttentionArguments &arguments, bool mask, int64_t element, CpuVariant variant)
+  AttentionGrad(const AttentionArguments &arguments, bool mask, int64_t element, const KernelOptions &options)
       : arguments(arguments), mask(mask), partFloats(partFloatsOf(arguments, mask, element)),
-        range(rangesOf(variant).backward[indexOf(element)]) {}
+        range(rangesOf(element, options).backward[indexOf(element)]) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto next = [&] { return *pointers++; };
@@ -127,7 +129,7 @@ Expected<std::unique_ptr<Kernel>> make(const char *kernel, std::span<const int64
     parameters.fail("takes 1 real, got " + std::to_string(reals.size()));
   ZERO_RETURN_IF_ERROR(parameters.finish());
   x.scale = static_cast<float>(reals[0]);
-  return std::unique_ptr<Kernel>(std::make_unique<Made>(x, mask, element, options.variant));
+  return std::unique_ptr<Kernel>(std::make_unique<Made>(x, mask, element, options));
 }
 
 } // namespace

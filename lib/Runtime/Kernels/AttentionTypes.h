@@ -49,6 +49,8 @@ struct AttentionRanges {
   AttentionRange *forward[3], *backward[3];
 };
 extern const AttentionRanges attentionV3, attentionV4;
+/// Of bf16 alone, for CPUs that multiply it.
+extern const AttentionRanges attentionBf16;
 
 } // namespace zero::kernels
 

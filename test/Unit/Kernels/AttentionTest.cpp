@@ -209,10 +209,12 @@ template <typename T> void checkType(const Case &c) {
   // Half's largest number leaves scores beside it few digits.
   double hidden = c.hidesRows && kElement<T> == 2 ? 5e-3 : 0;
   Tensors expected = reference<T>(c, t), got = run<T>(c, t, Serial());
-  EXPECT_LE(distance(got.out, expected.out, kLastBit<T>), 5e-6 + hidden);
+  // Where the CPU multiplies bf16, probabilities and what goes back through them are rounded for their products.
+  bool rounds = kElement<T> == 3 && testOptions().bf16Products;
+  EXPECT_LE(distance(got.out, expected.out, kLastBit<T>), (rounds ? 0.01 : 5e-6) + hidden);
   EXPECT_LE(distance(got.logSumExp, expected.logSumExp), 5e-6 + hidden);
   // Where the result was just between two numbers, gradients feel its last bit.
-  EXPECT_LE(distance(got.gradients, expected.gradients, kLastBit<T>), 5e-5 + 0.01 * kLastBit<T> + hidden);
+  EXPECT_LE(distance(got.gradients, expected.gradients, kLastBit<T>), (rounds ? 0.03 : 5e-5 + 0.01 * kLastBit<T>) + hidden);
   expectSameBits(got, run<T>(c, t, Backwards()));
   expectSameBits(got, run<T>(c, t, Threads(3)));
   expectSameBits(got, run<T>(c, t, Serial(), 64));
