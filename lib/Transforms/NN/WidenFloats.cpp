@@ -4,8 +4,8 @@
 //                                                      %1 = nn.cumsum %0 axis 1 : tensor<8x4xf32>
 //                                                      %y = nn.cast %1 to bf16
 //
-// Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, convolutions,
-// attention and scatter_add; some others have wider floats only, and sums of a reduction are not rounded before their end. What
+// Generated kernels compute f16 and bf16 themselves, in f32 and op by op, and so do the library's products, attention
+// and scatter_add; some others have wider floats only, convolutions oneDNN for f32 alone, and sums of a reduction are not rounded before their end. What
 // only moves elements (gather, transpose, scatter assign, ...) stays. Test:
 // test/Transforms/NN/widen-floats.mlir
 //
@@ -28,14 +28,14 @@ bool isNarrow(Value value) {
   return type && (type.getElementType().isF16() || type.getElementType().isBF16());
 }
 
-/// Computes with floats, in a kernel that the library has for wider ones only.
+/// Computes with floats, in a kernel that the library has for wider ones only or that is far faster for them.
 bool isWideArithmetic(Operation *op) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return scatter.getKind() != ScatterKind::assign;
   // Generated code sums lanes, tiles and runs of axes one after the other: their sums are not rounded in between.
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getKind() == ReduceKind::sum || reduce.getKind() == ReduceKind::prod;
-  return isa<MaxPoolOp, SumPoolOp, CumSumOp>(op);
+  return isa<ConvOp, ConvTransposeOp, ConvWeightGradOp, MaxPoolOp, SumPoolOp, CumSumOp>(op);
 }
 
 class NNWidenFloats : public impl::NNWidenFloatsBase<NNWidenFloats> {

@@ -36,6 +36,13 @@ func.func @reduce(%x: tensor<4x8x2xbf16>) -> (tensor<8xbf16>, tensor<8xbf16>) {
   return %0, %1 : tensor<8xbf16>, tensor<8xbf16>
 }
 
+// CHECK-LABEL: @conv
+// CHECK:         nn.conv {{.*}} : tensor<1x2x8xf32>, tensor<4x2x3xf32> -> tensor<1x4x6xf32>
+func.func @conv(%x: tensor<1x2x8xbf16>, %k: tensor<4x2x3xbf16>) -> tensor<1x4x6xbf16> {
+  %0 = nn.conv %x, %k strides [1] low [0] high [0] dilations [1] : tensor<1x2x8xbf16>, tensor<4x2x3xbf16> -> tensor<1x4x6xbf16>
+  return %0 : tensor<1x4x6xbf16>
+}
+
 // What generated code and kernels of the library compute, what moves elements and wide floats stay.
 // CHECK-LABEL: @leaves
 // CHECK-NOT:     nn.cast

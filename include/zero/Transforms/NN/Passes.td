@@ -164,7 +164,8 @@ def NNWidenFloats : Pass<"nn-widen-floats", "::mlir::ModuleOp"> {
   let description = [{
     Scatters that combine with data, running sums and pooling are kernels of the library, which has them for wider floats:
     operands are cast to f32, results back, rounded once. So are sums and products of a reduction, whose parts are not
-    rounded. Products, convolutions, attention and scatter_add of the library and generated code compute in either type.
+    rounded, and convolutions, which are fast for f32 alone. Products, attention and scatter_add of the library and generated
+    code compute in either type.
 
     Input:  `nn.cumsum %a axis 1 : tensor<8x4xbf16>`
     Output: `nn.cast (nn.cumsum (nn.cast %a to f32) axis 1) to bf16`
