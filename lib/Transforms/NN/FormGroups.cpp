@@ -11,9 +11,10 @@
 //
 // Elementwise ops and reductions are the members of clusters; each starts as a cluster of its own. A cluster
 // joins that of a producer, then one that reads the same tensor, where one iteration space fits both
-// (KernelShape.h) and no path leads from one out and back into the other. Broadcasts, iotas and constants are
-// copied into every group that reads them, and cheap elementwise ops into all groups that read them where
-// that reads no more than it saves in writing and reading theirs. A group reads parameters of one block of the
+// (KernelShape.h) and no path leads from one out and back into the other. Broadcasts, iotas, constants and widenings of
+// 16 bits are copied into every group that reads them, and cheap elementwise ops into all groups that read them where
+// that reads no more than it saves in writing and reading theirs; any elementwise ops where 16 bits are then kept instead of
+// 32. A group reads parameters of one block of the
 // model at most: at stage 3 another block's would be gathered before its time. Reshapes are inside where they stand on
 // something inside, else outside, where they cost nothing.
 //
@@ -79,8 +80,8 @@ void sortByUse(Block &block) {
 
 /// Most pointers of one kernel, and ops of one group: beyond them compile time grows and registers spill.
 constexpr unsigned kMaxPointers = 24, kMaxOps = 192;
-/// Most ops that are computed once more in another group to save a tensor.
-constexpr size_t kMaxCopies = 8;
+/// Most ops that are computed once more in another group to save a tensor, and to save 16 bits of each element.
+constexpr size_t kMaxCopies = 8, kMaxCopiesFromNarrow = 24;
 
 int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
@@ -89,6 +90,17 @@ bool isCheap(Operation *op) {
   return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::NegOp, nn::AbsOp, nn::MaxOp, nn::MinOp, nn::CompareOp,
              nn::SelectOp, nn::AndOp, nn::OrOp, nn::XorOp, nn::NotOp, nn::CastOp, nn::ReluOp, nn::ShiftLeftOp,
              nn::ShiftRightOp>(op);
+}
+
+bool isElement(Value value, llvm::function_ref<bool(Type)> holds) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && holds(type.getElementType());
+}
+bool isNarrowFloat(Value value) {
+  return isElement(value, [](Type type) { return type.isF16() || type.isBF16(); });
+}
+bool isF32(Value value) {
+  return isElement(value, [](Type type) { return type.isF32(); });
 }
 
 /// Whether one kernel may hold both: the same number of elements along the axes and inside them. Quick to
@@ -116,7 +128,8 @@ struct Cluster {
 class GroupFormer {
 public:
   explicit GroupFormer(func::FuncOp function)
-      : block(function.getBody().front()), parameterValues(findParameterValues(function)),
+      : block(function.getBody().front()), hasNarrowFloats(findNarrowFloats(block)),
+        parameterValues(findParameterValues(function)),
         blockNumbers(numberBlocks(function, parameterValues)), graph(buildGraph()) {}
 
   LogicalResult run() {
@@ -132,6 +145,11 @@ public:
 private:
   // ---- What belongs to which cluster -------------------------------------------------------------
 
+  static bool findNarrowFloats(Block &block) {
+    return llvm::any_of(block.getArguments(), isNarrowFloat) ||
+           llvm::any_of(block, [](Operation &op) { return llvm::any_of(op.getResults(), isNarrowFloat); });
+  }
+
   /// Reshapes, transposes, slices and casts of parameters must be clonable beside each gather of the
   /// parameter.
   static DenseSet<Value> findParameterValues(func::FuncOp function) {
@@ -141,10 +159,12 @@ private:
       if (auto role = function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName))
         if (role.getKind() == nn::RoleKind::Parameter || role.getKind() == nn::RoleKind::Frozen)
           values.insert(argument);
-    for (Operation &op : block)
-      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) &&
+    for (Operation &op : block) {
+      bool isWidenedInside = isWidening(&op) && llvm::all_of(op.getUsers(), mayReadInside);
+      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op) && !isWidenedInside &&
           values.contains(op.getOperand(0)))
         values.insert(op.getResult(0));
+    }
     return values;
   }
 
@@ -181,7 +201,8 @@ private:
     return isLight(op) && !isOfParametersAlone(op) && !written.contains(op);
   }
   bool isComputed(Operation *op) const {
-    return !isOfParametersAlone(op) && (op->hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op));
+    return !isOfParametersAlone(op) && !isLightHere(op) &&
+           (op->hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(op));
   }
 
   ClusterGraph buildGraph() {
@@ -380,7 +401,7 @@ private:
         Operation *user = users.pop_back_val();
         if (findLeader(user))
           readers.insert(user);
-        else if (isa<nn::ReshapeOp>(user) && isLightHere(user))
+        else if ((isa<nn::ReshapeOp>(user) || isWidening(user)) && isLightHere(user))
           llvm::append_range(users, user->getUsers());
       }
       SmallVector<Operation *> sorted = readers.takeVector();
@@ -409,15 +430,22 @@ private:
     return computed;
   }
 
+  /// Whether the result is of 32 bits and may be computed again from values of 16: what mixed precision rounds is what it
+  /// keeps.
+  bool mayStartFromNarrow(Operation *op) const {
+    return hasNarrowFloats && op->hasTrait<nn::ElementwiseOp>() && isF32(op->getResult(0));
+  }
+
   /// Finds what has to be computed in `reader` for it to need `op`'s result no more: `op` and cheap ops of
-  /// the same cluster. Returns how many more tensors of about its size `reader` then reads, or none where a
-  /// parameter would be read again or the cluster of `op` would write more.
+  /// the same cluster, or any elementwise ones up to values of 16 bits. Returns how many more tensors of about its size
+  /// `reader` then reads, or none where a parameter would be read again or the cluster of `op` would write more.
   std::optional<size_t> collectCopies(Operation *op, Operation *reader,
                                       llvm::SetVector<Operation *> &copies) {
     Operation *own = findLeader(op);
     SmallVector<Value> present = findOperands(close(findComputed(reader)));
     SmallVector<Value> written = findResults(graph.getMembers(own));
     int64_t size = countElements(op->getResult(0));
+    bool fromNarrow = mayStartFromNarrow(op);
     auto isBig = [&](Value value) { return 8 * countElements(value) > size; };
     llvm::SetVector<Value> further;
     SmallVector<Operation *> work = {op};
@@ -425,7 +453,7 @@ private:
       Operation *next = work.pop_back_val();
       if (!copies.insert(next))
         continue;
-      if (copies.size() > kMaxCopies)
+      if (copies.size() > (fromNarrow ? kMaxCopiesFromNarrow : kMaxCopies))
         return std::nullopt;
       SmallVector<Value> operands(next->getOperands());
       while (!operands.empty()) {
@@ -439,7 +467,12 @@ private:
           continue;
         bool isInside = producer && findLeader(producer) == own;
         bool isWritten = !isInside || llvm::is_contained(written, operand);
-        if (!isWritten && isCheap(producer)) {
+        // Then the cluster of `op` writes this instead.
+        if (!isWritten && fromNarrow && isNarrowFloat(operand)) {
+          further.insert(operand);
+          continue;
+        }
+        if (!isWritten && (isCheap(producer) || (fromNarrow && producer->hasTrait<nn::ElementwiseOp>()))) {
           work.push_back(producer);
           continue;
         }
@@ -456,7 +489,7 @@ private:
   void copyCheapProducers() {
     for (Operation &op : llvm::reverse(block)) {
       Operation *own = findLeader(&op);
-      if (!own || !isCheap(&op) || !llvm::is_contained(findResults(graph.getMembers(own)), op.getResult(0)))
+      if (!own || !(isCheap(&op) || mayStartFromNarrow(&op)) || !llvm::is_contained(findResults(graph.getMembers(own)), op.getResult(0)))
         continue;
       llvm::SetVector<Operation *> readers;
       bool everyReaderFits = true;
@@ -591,6 +624,7 @@ private:
   }
 
   Block &block;
+  bool hasNarrowFloats;
   DenseSet<Value> parameterValues;
   DenseMap<Value, unsigned> blockNumbers;
   DenseSet<Operation *> written; // light ops that count as members

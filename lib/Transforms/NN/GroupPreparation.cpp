@@ -13,10 +13,18 @@ using namespace mlir;
 
 namespace zero {
 
+bool isWidening(Operation *op) {
+  auto cast = dyn_cast<nn::CastOp>(op);
+  if (!cast)
+    return false;
+  Type from = cast.getOperand().getType().getElementType(), to = cast.getType().getElementType();
+  return (from.isF16() || from.isBF16()) && to.isF32();
+}
+
 bool isLight(Operation *op) {
   if (auto constant = dyn_cast<nn::ConstantOp>(op))
     return constant.getValue().isSplat();
-  return isa<nn::BroadcastOp, nn::IotaOp, nn::ReshapeOp>(op);
+  return isa<nn::BroadcastOp, nn::IotaOp, nn::ReshapeOp>(op) || isWidening(op);
 }
 
 Value broadcastSplat(OpBuilder &builder, nn::ConstantOp op) {
@@ -133,11 +141,27 @@ static void separateBroadcasts(func::FuncOp function) {
   }
 }
 
+bool mayReadInside(Operation *user) {
+  return user->hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(user) || isLight(user);
+}
+
+/// What ops outside of groups read of a widening is a value of its own: one of a parameter must be clonable beside each gather.
+static void separateWidenings(func::FuncOp function) {
+  for (Operation &op : function.getBody().front()) {
+    bool isReadInside = isWidening(&op) && llvm::any_of(op.getUsers(), mayReadInside);
+    if (!isReadInside || llvm::all_of(op.getUsers(), mayReadInside))
+      continue;
+    Value outside = OpBuilder(&op).clone(op)->getResult(0);
+    op.getResult(0).replaceUsesWithIf(outside, [](OpOperand &use) { return !mayReadInside(use.getOwner()); });
+  }
+}
+
 void prepareForGroups(func::FuncOp function) {
   eraseDeadOps(function);
   splitReductions(function);
   moveReductions(function);
   separateBroadcasts(function);
+  separateWidenings(function);
 }
 
 } // namespace zero

@@ -242,3 +242,52 @@ func.func @blocks(%x: tensor<4x8xf32>, %scale: tensor<8xf32> {nn.role = #nn.role
   %d = nn.mul %c, %n : tensor<4x8xf32>
   return %d : tensor<4x8xf32>
 }
+
+// -----
+
+// What lies between groups is of 16 bits: each widens what it reads, and what is f32 is computed again from rounded values, here an
+// exponential. The weight of a broadcast is read in its 16 bits.
+// CHECK-LABEL: func.func @narrow
+// CHECK:         %[[G:.*]]:2 = nn.group(%{{.*}} : tensor<64x32xbf16>, %{{.*}} : tensor<32xbf16>) -> (tensor<64x32xbf16>, tensor<64x32xbf16>) {
+// CHECK-COUNT-2:   nn.cast {{.*}}xbf16> to tensor<{{.*}}xf32>
+// CHECK:           %[[H:.*]] = nn.cast %{{.*}} : tensor<64x32xf32> to tensor<64x32xbf16>
+// CHECK:           nn.tanh
+// CHECK-NOT:       nn.exp
+// CHECK:           nn.yield %[[H]], %{{.*}} : tensor<64x32xbf16>, tensor<64x32xbf16>
+// CHECK:         nn.matmul %[[G]]#1
+// CHECK:         nn.group(%{{.*}} = %[[G]]#0 : tensor<64x32xbf16>, %{{.*}} : tensor<64x32xbf16>) -> (tensor<64x32xbf16>) {
+// CHECK:           nn.exp
+func.func @narrow(%x: tensor<64x32xbf16>, %b: tensor<32xbf16> {nn.role = #nn.role<parameter "b">}, %w: tensor<32x32xbf16>) -> (tensor<64x32xbf16>, tensor<64x32xbf16>) {
+  %xw = nn.cast %x : tensor<64x32xbf16> to tensor<64x32xf32>
+  %bw = nn.cast %b : tensor<32xbf16> to tensor<32xf32>
+  %bb = nn.broadcast %bw dims [1] : tensor<32xf32> to tensor<64x32xf32>
+  %0 = nn.add %xw, %bb : tensor<64x32xf32>
+  %1 = nn.cast %0 : tensor<64x32xf32> to tensor<64x32xbf16>
+  %2 = nn.cast %1 : tensor<64x32xbf16> to tensor<64x32xf32>
+  %t = nn.tanh %2 : tensor<64x32xf32>
+  %3 = nn.cast %t : tensor<64x32xf32> to tensor<64x32xbf16>
+  %4 = nn.matmul %3, %w : tensor<64x32xbf16>, tensor<32x32xbf16> -> tensor<64x32xbf16>
+  %5 = nn.cast %4 : tensor<64x32xbf16> to tensor<64x32xf32>
+  %one = nn.constant dense<1.0> : tensor<64x32xf32>
+  %e = nn.exp %2 : tensor<64x32xf32>
+  %6 = nn.sub %one, %e : tensor<64x32xf32>
+  %7 = nn.mul %5, %6 : tensor<64x32xf32>
+  %8 = nn.cast %7 : tensor<64x32xf32> to tensor<64x32xbf16>
+  return %4, %8 : tensor<64x32xbf16>, tensor<64x32xbf16>
+}
+
+// -----
+
+// A kernel of the library that reads a parameter widened reads a value of its own, outside; the group widens for itself.
+// CHECK-LABEL: func.func @outside
+// CHECK:         %[[W:.*]] = nn.cast %arg0 : tensor<64xbf16> to tensor<64xf32>
+// CHECK:         nn.cumsum %[[W]]
+// CHECK:         nn.group(%{{.*}} = %arg0 : tensor<64xbf16>) -> (tensor<64xf32>) {
+// CHECK-NEXT:      nn.cast
+// CHECK-NEXT:      nn.neg
+func.func @outside(%w: tensor<64xbf16> {nn.role = #nn.role<parameter "w">}) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = nn.cast %w : tensor<64xbf16> to tensor<64xf32>
+  %1 = nn.cumsum %0 axis 0 : tensor<64xf32>
+  %2 = nn.neg %0 : tensor<64xf32>
+  return %1, %2 : tensor<64xf32>, tensor<64xf32>
+}

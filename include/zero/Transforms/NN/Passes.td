@@ -194,7 +194,8 @@ def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {
     neighbouring dimensions. What the groups are depends only on shapes, element types and the blocks of parameters
     (zero/Analysis/ParameterBlocks.h): a group reads parameters of one block at most, so that no block is gathered
     before its time. Reshapes, transposes, slices and casts of parameters stay outside: they are cloned beside each
-    gather. Reductions along separate runs of dimensions become reductions one after the other.
+    gather. Values of 16 bits are widened inside, and f32 values are computed again from rounded ones rather than kept between
+    groups. Reductions along separate runs of dimensions become reductions one after the other.
 
     Input:  `%m = nn.reduce max %x; %b = nn.broadcast %m; %d = nn.sub %x, %b; %y = nn.exp %d`
     Output: `%y = nn.group(%x) { nn.reduce; nn.broadcast; nn.sub; nn.exp; nn.yield }`
