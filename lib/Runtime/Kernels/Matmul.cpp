@@ -40,13 +40,10 @@ constexpr int64_t kBlockFlops = int64_t{1} << 27;
 constexpr int64_t kMaxBlocks = 32;
 /// Rows and columns of blocks are multiples of this (but the last).
 constexpr int64_t kGrain = 64;
-/// The right side of a product whose rows are cut has at most these, or few columns.
-constexpr int64_t kPackedFloats = int64_t{1} << 18;
 /// Most floats of one block's copies, so that they stay near the cache and the scratch small.
 constexpr int64_t kCopyFloats = int64_t{1} << 20;
-
-/// Least rows or columns of a block of 16-bit products that are cut.
-constexpr int64_t kNarrowRows = 256;
+/// Least rows or columns of a block where blocks with gaps are copied.
+constexpr int64_t kBlockRows = 256;
 
 enum class Axis { Batch, M, N };
 
@@ -66,33 +63,19 @@ Cut chooseCut(const Shape &s, bool copiesGaps, bool isNarrow) {
   };
   if (s.batch > 1)
     return {Axis::Batch, size(s.batch, 1)};
+  if (!copiesGaps) // cutting columns repeats no packing of the right side, cutting rows none of a transposed left side
+    return (s.transposeLhs ? s.m > s.n : s.m > 16 * s.n) ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
   bool gaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) || s.outLd != s.n;
-  if (isNarrow) {
-    // Measured: blocks of rows are fastest while they are high enough to hide the packing of the right side.
-    bool rows = s.m >= 2 * kNarrowRows || s.n < 2 * kNarrowRows;
-    int64_t extent = rows ? s.m : s.n, each = std::min(std::max(size(extent, kGrain), kNarrowRows), extent);
-    if (!gaps && (each >= extent || (rows && !s.transposeLhs)))
-      return {rows ? Axis::M : Axis::N, std::max<int64_t>(each, 1)}; // copies nothing
-    int64_t copied = s.k + (gaps || !rows ? (rows ? s.n : s.m) : 0);
-    return {rows ? Axis::M : Axis::N,
-            std::max<int64_t>(std::min(each, std::max(kCopyFloats / std::max<int64_t>(copied, 1) / kGrain * kGrain, kGrain)), 1)};
+  bool freeRows = !gaps && !s.transposeLhs;
+  // Measured: blocks of rows are fastest while they are high enough to hide the packing of the right side. Where sums are so long
+  // that the copies of a few columns are large, rows need none.
+  bool rows = s.m >= 2 * kBlockRows || s.n < 2 * kBlockRows || (freeRows && kGrain * s.k > kCopyFloats);
+  int64_t extent = rows ? s.m : s.n, each = std::min(std::max(size(extent, kGrain), kBlockRows), extent);
+  if (!(rows && freeRows) && (gaps || each < extent)) {
+    int64_t copied = s.k + (gaps || !rows ? (rows ? s.n : s.m) : 0); // of each row or column of a block
+    each = std::min(each, std::max(kCopyFloats / std::max<int64_t>(copied, 1) / kGrain * kGrain, kGrain));
   }
-  // Cutting columns repeats no packing of the right side, cutting rows none of a transposed left side; but
-  // blocks of columns have gaps, and packing a small right side again costs less than their copies.
-  bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n || (copiesGaps && s.n * s.k <= kPackedFloats);
-  if (!copiesGaps)
-    return rows ? Cut{Axis::M, size(s.m, kGrain)} : Cut{Axis::N, size(s.n, kGrain)};
-  // Sums so long that the copies of a few columns are large: rows need none where nothing has gaps.
-  if (!s.transposeLhs && !gaps && kGrain * s.k > kCopyFloats)
-    return {Axis::M, size(s.m, kGrain)};
-  auto bounded = [&](int64_t extent, int64_t other) {
-    int64_t each = size(extent, kGrain);
-    if (each >= extent && !gaps)
-      return each;
-    int64_t most = kCopyFloats / std::max<int64_t>(other + s.k, 1) / kGrain * kGrain;
-    return std::min(each, std::max(most, kGrain));
-  };
-  return rows ? Cut{Axis::M, bounded(s.m, s.n)} : Cut{Axis::N, bounded(s.n, s.m)};
+  return {rows ? Axis::M : Axis::N, std::max<int64_t>(each, 1)};
 }
 
 /// One operand of a block as it lies in memory: `batches` matrices (one where they are the same) of rows.
