@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ForwardOnly.h"
+#include "zero/Analysis/GradientPaths.h"
 #include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
@@ -62,7 +63,7 @@ public:
     auto micro = getFunction("micro", "nn-build-backward");
     auto update = micro ? getFunction("update", "nn-append-optimizer") : func::FuncOp();
     if (!update || failed(checkOps(micro)) || failed(checkOps(update)) || failed(checkMicro(micro)) ||
-        failed(checkUpdate(update)))
+        failed(checkUpdate(update)) || failed(checkGradients(micro)))
       return signalPassFailure();
     if (auto predict = getOperation().lookupSymbol<func::FuncOp>("predict"))
       if (failed(checkOps(predict)) || failed(checkPredict(predict, /*trains=*/true)))
@@ -165,6 +166,15 @@ private:
                                  << ", expected loss_sum, label_count and gradients only";
     }
     return success();
+  }
+
+  LogicalResult checkGradients(func::FuncOp micro) {
+    std::optional<GradientFault> fault = findForeignGradient(micro);
+    if (!fault)
+      return success();
+    InFlightDiagnostic error = emitError(fault->loc) << "@micro " << fault->message << "; nn-build-backward returns each under its parameter's name";
+    error.attachNote(fault->other) << fault->note;
+    return error;
   }
 
   /// @predict returns outputs alone; what it takes, @micro takes with the same type. Where nothing is trained it takes

@@ -12,6 +12,7 @@
 #include "ParameterChains.h"
 #include "StateFlow.h"
 #include "StepFunctions.h"
+#include "zero/Analysis/GradientPaths.h"
 #include "zero/Analysis/RankStates.h"
 #include "zero/Transforms/Zero/Passes.h"
 
@@ -34,7 +35,7 @@ public:
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation()))
       ok &= succeeded(verifyOps(function)) && succeeded(verifyReleases(function)) &&
             succeeded(verifyStates(function)) && succeeded(verifyRanks(function));
-    if (!ok || failed(verifyReductions()) || failed(verifyUpdates()) || failed(verifyStateFlow(getOperation())))
+    if (!ok || failed(verifyReductions()) || failed(verifyUpdates()) || failed(verifyStateFlow(getOperation())) || failed(verifyGradients()))
       signalPassFailure();
   }
 
@@ -259,6 +260,18 @@ private:
       return error;
     }
     return success();
+  }
+
+  /// Parameters and gradients of one shape are not exchanged.
+  LogicalResult verifyGradients() {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    std::optional<GradientFault> fault = micro && micro.getBody().hasOneBlock() ? findForeignGradient(micro) : std::nullopt;
+    if (!fault)
+      return success();
+    InFlightDiagnostic error = emitError(fault->loc) << "@micro " << fault->message
+                                                     << "; zero-partition-state packs each gradient in its parameter's slot";
+    error.attachNote(fault->other) << fault->note;
+    return error;
   }
 
   llvm::DenseMap<Attribute, Type> stateTypes;

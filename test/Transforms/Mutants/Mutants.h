@@ -21,6 +21,8 @@ public:
   bool refuses(mlir::ModuleOp module);
   /// Counts a mutant that must be refused; prints it where it is not.
   void expectRefusal(const std::string &kind, mlir::ModuleOp module, mlir::Operation *at);
+  /// Counts a mutant that may be right or not beyond what a verifier can know.
+  void count(const std::string &kind, mlir::ModuleOp module);
   /// Counts a mutant of which another checker says whether it is right; prints it where the verdicts differ. True where both
   /// accept it.
   bool expectVerdict(const std::string &kind, mlir::ModuleOp module, const std::string &disorder, mlir::Operation *at);

@@ -33,7 +33,57 @@ static void erase(Operation *op, Value instead) {
 /// The clone of `op` in a copy of the module.
 static Operation *findClone(IRMapping &mapping, Operation *op) { return mapping.lookup(op); }
 
+/// Exchanges gradients of one type in zero.packs, and parameters of one shape in zero.views. Of weights, which are multiplied, that
+/// shows always; of biases and scales, where a product lies between the two.
+static void mutateNames(ModuleOp module, Trial &trial) {
+  struct Operand {
+    OpOperand *value;
+    bool weight;
+  };
+  SmallVector<Operand> packed;
+  SmallVector<std::pair<ViewOp, SlotAttr>> views;
+  auto micro = module.lookupSymbol<func::FuncOp>("micro");
+  for (Operation &op : micro.front()) {
+    if (auto pack = dyn_cast<PackOp>(op))
+      for (OpOperand &operand : op.getOpOperands())
+        packed.push_back({&operand, cast<RankedTensorType>(operand.get().getType()).getRank() > 1});
+    auto view = dyn_cast<ViewOp>(op);
+    if (!view || view.getType().getRank() < 2)
+      continue;
+    FlatSymbolRefAttr bucket = getBucketSymbol(view.getBucket().getType());
+    for (auto slot : SymbolTable::lookupNearestSymbolFrom<BucketOp>(view, bucket).getSlots().getAsRange<SlotAttr>())
+      if (slot.getName() != view.getSlot() && slot.getShape() == view.getType().getShape())
+        views.push_back({view, slot});
+  }
+  SmallVector<std::pair<Operand, Operand>> pairs;
+  for (auto [index, one] : llvm::enumerate(packed))
+    for (Operand other : ArrayRef(packed).drop_front(index + 1))
+      if (one.value->get().getType() == other.value->get().getType() && one.value->get() != other.value->get() &&
+          other.value->get().getDefiningOp()->isBeforeInBlock(one.value->getOwner()))
+        pairs.push_back({one, other});
+  for (size_t index : trial.choose(pairs.size())) {
+    auto [one, other] = pairs[index];
+    Value before = one.value->get(), after = other.value->get();
+    one.value->set(after);
+    other.value->set(before);
+    if (one.weight)
+      trial.expectRefusal("gradient of its own weight", module, one.value->getOwner());
+    else
+      trial.count("gradient of its own vector", module);
+    one.value->set(before);
+    other.value->set(after);
+  }
+  for (size_t index : trial.choose(views.size())) {
+    auto [view, slot] = views[index];
+    StringAttr before = view.getSlotAttr();
+    view.setSlot(slot.getName());
+    trial.expectRefusal("view of its own weight", module, view);
+    view.setSlotAttr(before);
+  }
+}
+
 void mutateSchedule(ModuleOp module, Trial &trial) {
+  mutateNames(module, trial);
   SmallVector<Operation *> releases, waits, collectives;
   module.walk([&](Operation *op) {
     if (isa<ReleaseOp>(op))

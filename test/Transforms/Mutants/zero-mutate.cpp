@@ -63,6 +63,12 @@ void Trial::expectRefusal(const std::string &kind, ModuleOp module, Operation *a
   llvm::errs() << "accepted without its " << kind << ": " << *at << "\n";
 }
 
+void Trial::count(const std::string &kind, ModuleOp module) {
+  Count &count = counts[kind];
+  ++count.all;
+  count.refused += refuses(module);
+}
+
 bool Trial::expectVerdict(const std::string &kind, ModuleOp module, const std::string &disorder, Operation *at) {
   Count &count = counts[kind];
   ++count.all;

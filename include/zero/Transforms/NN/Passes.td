@@ -152,7 +152,8 @@ def NNVerifyTrainingGraph : Pass<"nn-verify-training-graph", "::mlir::ModuleOp">
     Edits nothing. Checks that @micro and @update are there and hold nn ops of static shape only; that every parameter
     of @micro has one gradient of its type; that @update takes each parameter and gradient with @micro's types, and
     returns each parameter as an optimizer op computes it from that parameter and that gradient; that every state it
-    returns it also takes, with one type. Each error names the pass that should have prevented it.
+    returns it also takes, with one type; that no gradient is another parameter's, as far as what it is made of tells
+    (zero/Analysis/GradientPaths.h). Each error names the pass that should have prevented it.
 
     Input:  phase backward before decomposition and grouping
     Output: the same

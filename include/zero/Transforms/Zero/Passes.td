@@ -150,7 +150,8 @@ def ZeroVerifySchedule : Pass<"zero-verify-schedule", "::mlir::ModuleOp"> {
     Every value of a function is followed from its arguments on (zero/Analysis/RankStates.h): the same on all ranks, this
     rank's range, what its data give, or its part of a sum. A part stays one under linear ops alone; the printed loss and
     norm and every scalar of an update are the same on all ranks; what is a sum over the ranks is not summed again; only
-    sums are applied as gradients or counted in the norm.
+    sums are applied as gradients or counted in the norm. Gradients and views of one shape are not exchanged, as far as what they
+    are made of tells (zero/Analysis/GradientPaths.h says how far: all weights but the first of one input).
     Each message names the pass that should have prevented it. Changes nothing.
 
     Input:  `start L0; wait L0; release L0; compute L0`
