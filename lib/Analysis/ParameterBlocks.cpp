@@ -25,22 +25,24 @@ static StringRef getModulePath(StringRef name) {
   return name.take_front(name.find_last_of("./") == StringRef::npos ? 0 : name.find_last_of("./"));
 }
 
+/// In the order of their first use; those without one last.
 static SmallVector<ParameterBlock> orderParameters(func::FuncOp function) {
-  llvm::SmallMapVector<Value, ParameterBlock, 16> unused;
+  llvm::SmallMapVector<Value, ParameterBlock, 16> all;
   for (BlockArgument argument : function.getArguments())
     if (auto role = function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName);
         role && role.getKind() == nn::RoleKind::Parameter)
-      unused.insert({argument, {argument, role.getName(), ""}});
-  SmallVector<ParameterBlock> parameters;
+      all.insert({argument, {argument, role.getName(), ""}});
+  SmallVector<ParameterBlock> ordered;
   llvm::SmallDenseSet<Value> taken;
+  auto take = [&](Value value) {
+    if (auto found = all.find(value); found != all.end() && taken.insert(value).second)
+      ordered.push_back(found->second);
+  };
   for (Operation &op : function.front())
-    for (Value operand : op.getOperands())
-      if (auto found = unused.find(operand); found != unused.end() && taken.insert(operand).second)
-        parameters.push_back(found->second);
-  for (auto &[value, parameter] : unused)
-    if (!taken.contains(value))
-      parameters.push_back(parameter);
-  return parameters;
+    llvm::for_each(op.getOperands(), take);
+  for (auto &[value, parameter] : all)
+    take(value);
+  return ordered;
 }
 
 SmallVector<ParameterBlock> findParameterBlocks(func::FuncOp function) {

@@ -162,11 +162,11 @@ void printContributors(ModuleOp plan, raw_ostream &os) {
     if (!arena.report.section.empty())
       os << " (section " << arena.report.section << ", command " << arena.report.command << ": " << arena.peakTitle << ")";
     os << "\n";
-    for (const auto &[key, bytes] : ArrayRef(largest).take_front(kMost))
-      os << llvm::right_justify(std::to_string(bytes), 16) << "  " << plan::stringifyContentClass(key.first) << " of " << key.second << "\n";
     int64_t rest = arena.report.arenaBytes;
-    for (const auto &[key, bytes] : ArrayRef(largest).take_front(kMost))
+    for (const auto &[key, bytes] : ArrayRef(largest).take_front(kMost)) {
+      os << llvm::right_justify(std::to_string(bytes), 16) << "  " << plan::stringifyContentClass(key.first) << " of " << key.second << "\n";
       rest -= bytes;
+    }
     if (rest > 0)
       os << llvm::right_justify(std::to_string(rest), 16) << "  others, padding and gaps\n";
   }

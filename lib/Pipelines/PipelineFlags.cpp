@@ -37,6 +37,8 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
   if (!phase)
     return fail(formatv("--compile-to is '{0}' but must be one of import, backward, partition, schedule, plan", compileTo.getValue()).str());
   request.stopAfter = *phase;
+  if (dumpPhases.getNumOccurrences() && dumpPhases.empty())
+    return fail("--dump-phases= names no folder to write to");
   request.dumpDirectory = dumpPhases;
   request.prefetch = prefetch;
   request.remarks = remarks;

@@ -1,10 +1,14 @@
 //===- Pipelines.cpp - One function per phase: its passes and why ---------===//
 #include "zero/Pipelines/Pipelines.h"
+#include "dialects/NN/NNOps.h"
+#include "dialects/Plan/PlanOps.h"
+#include "dialects/Zero/ZeroOps.h"
 #include "zero/Codegen/Passes.h"
 #include "zero/Conversion/Passes.h"
 #include "zero/Transforms/NN/Passes.h"
 #include "zero/Transforms/Plan/Passes.h"
 #include "zero/Transforms/Zero/Passes.h"
+#include "zero/Analysis/UserNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -175,6 +179,30 @@ void buildPhase(Phase phase, const TrainingConfig &config, OpPassManager &passes
 
 void registerDialects(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, nn::NNDialect, sharding::ZeroDialect, plan::PlanDialect>();
+}
+
+namespace {
+/// A dialect is loaded when the input is read, behind the tool's own handler, so that this one is asked first.
+class NamedRemarks : public DialectExtension<NamedRemarks, nn::NNDialect> {
+public:
+  explicit NamedRemarks(std::string tool) : tool(std::move(tool)) {}
+  void apply(MLIRContext *context, nn::NNDialect *) const final {
+    context->getDiagEngine().registerHandler([tool = tool](Diagnostic &diagnostic) {
+      Location place = diagnostic.getLocation();
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Remark || isa<UnknownLoc>(place) || place->findInstanceOf<FileLineColLoc>())
+        return failure();
+      llvm::errs() << tool << ": remark: at '" << describeUserNames(place) << "': " << diagnostic.str() << "\n";
+      return success();
+    });
+  }
+
+private:
+  std::string tool;
+};
+} // namespace
+
+void nameRemarks(DialectRegistry &registry, StringRef tool) {
+  registry.addExtension(TypeID::get<NamedRemarks>(), std::make_unique<NamedRemarks>(tool.str()));
 }
 
 void registerPasses() {

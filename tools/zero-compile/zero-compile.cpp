@@ -8,6 +8,7 @@
 #include "zero/Import/ModelSkeleton.h"
 #include "zero/Pipelines/MemoryBudget.h"
 #include "zero/Pipelines/PipelineFlags.h"
+#include "zero/Runtime/Base/ShellText.h"
 #include "zero/Target/PlanBinary.h"
 #include "dialects/NN/NNOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -125,7 +126,7 @@ std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
       i += !argument.contains('=');
       continue;
     }
-    command += " " + argument.str();
+    command += " " + zero::quoteForShell(std::string_view(argument.data(), argument.size()));
   }
   return command;
 }
@@ -224,9 +225,12 @@ int main(int argc, char **argv) {
     zero::printReport(*module, llvm::outs());
     return writeReports(*module, flags);
   }
+  // Reports first: who finds a program has found all that was asked for.
+  if (int code = writeReports(*module, flags))
+    return code;
   if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc))))
     return code;
   zero::printReport(*module, llvm::outs());
   llvm::outs() << "wrote " << flags.output << "\n";
-  return writeReports(*module, flags);
+  return 0;
 }

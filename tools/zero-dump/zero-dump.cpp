@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   bool commands = false, buffers = false, collectives = false, config = false;
   unsigned rank = 0;
   CLI::App app("Prints what a compiled program is: zero-dump compiled.bin", "zero-dump");
+  app.set_version_flag("--version", "zero-dump " ZERO_VERSION);
   app.set_help_flag("--help,-h", "Print this and exit");
   app.allow_extras();
   app.add_option("program", program, "compiled.bin, as zero-compile writes it")->type_name("FILE")->required();
@@ -44,6 +45,9 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
     std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForVersion &) {
+    std::puts("zero-dump " ZERO_VERSION);
     return 0;
   } catch (const CLI::ParseError &error) {
     return fail(usageError(app, error.what()));

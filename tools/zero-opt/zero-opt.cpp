@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   DialectRegistry registry;
   zero::registerDialects(registry);
+  zero::nameRemarks(registry, "zero-opt");
   zero::registerPasses();
   zero::PipelineFlags flags(zero::Phase::Schedule);
   auto [inputFile, outputFile] = registerAndParseCLIOptions(

@@ -2,6 +2,7 @@
 #include "tools/zero-run/Flags.h"
 #include "zero/Runtime/Base/NearestName.h"
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 namespace zero {
 namespace {
@@ -26,6 +27,37 @@ Status usageError(const CLI::ParseError &error) {
   while (!message.empty() && (message.back() == '\n' || message.back() == '.'))
     message.pop_back();
   return Status::wrongUsage(message);
+}
+
+/// Whether both name one file (or folder), by whatever path. Devices take what several write.
+bool isSamePlace(const std::string &one, const std::string &other) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  if (fs::status(one, unknown).type() == fs::file_type::character)
+    return false;
+  fs::path first = fs::weakly_canonical(fs::absolute(one, unknown), unknown), second = fs::weakly_canonical(fs::absolute(other, unknown), unknown);
+  return first == second || fs::equivalent(one, other, unknown);
+}
+
+/// What is written goes to places of its own, and over nothing that is read.
+Status checkPlaces(const RunFlags &flags) {
+  const TrainingOptions &training = flags.training;
+  const std::pair<const char *, const std::string *> written[] = {{"--metrics", &training.metricsPath}, {"--trace", &training.tracePath},
+                                                                   {"--export", &training.exportPath}, {"--predict", &training.predictPath},
+                                                                   {"--flight-recorder", &flags.flightRecorder}},
+                                                      read[] = {{"the program", &training.program}, {"--data", &training.data.path}};
+  for (size_t i = 0; i < std::size(written); ++i) {
+    auto [name, path] = written[i];
+    if (path->empty())
+      continue;
+    for (size_t j = i + 1; j < std::size(written); ++j)
+      if (auto [other, otherPath] = written[j]; !otherPath->empty() && isSamePlace(*path, *otherPath))
+        return Status::wrongUsage(std::string(name) + " and " + other + " both name '" + *path + "'");
+    for (auto [other, otherPath] : read)
+      if (!otherPath->empty() && isSamePlace(*path, *otherPath))
+        return Status::wrongUsage(std::string(name) + " would overwrite " + other + ", '" + *path + "'");
+  }
+  return {};
 }
 
 /// Flags that do not fit together are bad input, named by both sides.
@@ -54,7 +86,7 @@ Status checkTogether(const CLI::App &app, const RunFlags &flags) {
     return Status::badInput("--ranks is for --comm=loopback; of an MPI job mpirun -n says the number of ranks");
   if (flags.linkBytesPerSecond && flags.comm != CommKind::Loopback)
     return Status::badInput("--link-bytes-per-second is for --comm=loopback; the links of an MPI job are what they are");
-  return {};
+  return checkPlaces(flags);
 }
 
 } // namespace
@@ -84,7 +116,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("T")->check(CLI::Range(uint64_t(1), kMost).description(""));
   app.add_option("--steps", training.steps, "Steps to run (default: as long as the data last; none with --predict alone)")
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
-  app.add_option("--epochs", training.epochs, "Passes over the data (default: 1)")
+  app.add_option("--epochs", training.epochs, "Passes over the data (default: 1); with --steps those that they need")
       ->type_name("N")->check(CLI::Range(uint64_t(1), kMost).description(""));
   CLI::Option *seed = app.add_option("--seed", training.data.seed, "Decides the order of a token file's samples (default: 0)")
       ->type_name("N");
@@ -122,7 +154,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
       ->type_name("auto|off")->check(CLI::IsMember({"auto", "off"}).description(""));
   app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
       ->type_name("N")->check(CLI::Range(1u, 1024u).description(""));
-  app.add_option("--flight-recorder", flightRecorder,
+  CLI::Option *recorder = app.add_option("--flight-recorder", flightRecorder,
                  "Where DIR/rank-R.json is written for each rank when one is lost or stuck: its last 64 collectives with step, "
                  "parameter, bytes, times (default: zero-flight-recorder; none: nothing is written)")
       ->type_name("DIR");
@@ -147,6 +179,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   training.onNan = onNans.at(onNan);
   flags.sharedMemory = sharedMemory == "auto";
   flags.flightRecorder = flightRecorder == "none" ? "" : flightRecorder;
+  flags.flightRecorderGiven = recorder->count() != 0 && !flags.flightRecorder.empty();
   if (!comm.empty())
     flags.comm = comms.at(comm);
   if (const std::string &path = training.exportPath;

@@ -19,6 +19,7 @@ struct RunFlags {
   bool sharedMemory = true;
   uint64_t linkBytesPerSecond = 0; ///< 0: as fast as memory is
   std::string flightRecorder; ///< a folder; empty: none
+  bool flightRecorderGiven = false;
 };
 
 /// Reads the command line. Gives nothing where the user asked for help or the version, which is then in `output`.

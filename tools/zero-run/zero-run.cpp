@@ -80,6 +80,11 @@ int main(int argc, char **argv) {
     options.record = [&](const JobView &view, const std::vector<unsigned> &ranks) {
       return writeFlightRecords(flags.flightRecorder, view, ranks);
     };
-  auto body = [&](Bootstrap &bootstrap) { return training.run(bootstrap); };
+  auto body = [&](Bootstrap &bootstrap) -> Status {
+    // Of a folder that nobody named it is enough to say why it is not written when it is missed.
+    if (flags.flightRecorderGiven)
+      ZERO_RETURN_IF_ERROR(bootstrap.agree(checkFlightRecorder(flags.flightRecorder)));
+    return training.run(bootstrap);
+  };
   return *ranks ? runLoopback(*ranks, options, body) : runMpi(options, body);
 }

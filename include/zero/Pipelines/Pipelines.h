@@ -58,6 +58,9 @@ void recordConfig(mlir::ModuleOp module, const TrainingConfig &config);
 std::unique_ptr<mlir::Pass> createRunPhasesPass(PipelineRequest request);
 
 /// Registers every dialect and pass that the pipelines use.
+/// Remarks at places that have a name but no line ("h.0.q", as dumps print them) name it in words: SourceMgrDiagnosticHandler writes
+/// `<unknown>:0: remark: loc("h.0.q")`. For tools whose handler is MLIR's: call it before their context is made.
+void nameRemarks(mlir::DialectRegistry &registry, llvm::StringRef tool);
 void registerDialects(mlir::DialectRegistry &registry);
 void registerPasses();
 

@@ -8,12 +8,19 @@ using namespace zero::onnx_import;
 
 namespace {
 
-/// An image N x C x H x W whose batch alone may be unknown, and its block size.
-FailureOr<Tensor> blockImage(NodeContext &node, int64_t &block) {
+/// An image N x C x H x W whose batch alone may be unknown, and how it is cut.
+struct BlockImage {
+  Tensor x;
+  Dim batch;
+  int64_t channels, height, width, block;
+  bool depthFirst; ///< how channels and the places within a block are ordered: mode DCR, else CRD
+};
+
+FailureOr<BlockImage> blockImage(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
     return failure();
-  block = node.intAttribute("blocksize", 0);
+  int64_t block = node.intAttribute("blocksize", 0);
   if (x->rank() != 4 || llvm::any_of(ArrayRef(x->shape).drop_front(), [](const Dim &d) { return !d.isStatic(); })) {
     node.error() << "needs N x C x H x W with known sizes behind the batch, not " << x->type();
     return failure();
@@ -22,57 +29,47 @@ FailureOr<Tensor> blockImage(NodeContext &node, int64_t &block) {
     node.error() << "blocksize is " << block << ", outside [1, " << INT32_MAX << "]";
     return failure();
   }
-  return x;
-}
-
-/// How channels and the places within a block are ordered, by the attribute `mode`; a diagnostic for others.
-FailureOr<bool> isDepthFirst(NodeContext &node) {
   std::string mode = node.stringAttribute("mode", "DCR");
-  if (mode == "DCR" || mode == "CRD")
-    return mode == "DCR";
-  node.error() << "mode='" << mode << "' is not supported";
-  return failure();
+  if (mode != "DCR" && mode != "CRD") {
+    node.error() << "mode='" << mode << "' is not supported";
+    return failure();
+  }
+  return BlockImage{*x, x->shape[0], x->shape[1].value(), x->shape[2].value(), x->shape[3].value(), block, mode == "DCR"};
 }
 
 /// DCR: channels are block x block x the result's; CRD: the result's x block x block.
 LogicalResult buildDepthToSpace(NodeContext &node) {
-  int64_t block;
-  FailureOr<Tensor> x = blockImage(node, block);
-  FailureOr<bool> depthFirst = isDepthFirst(node);
-  if (failed(x) || failed(depthFirst))
+  FailureOr<BlockImage> image = blockImage(node);
+  if (failed(image))
     return failure();
-  int64_t channels = x->shape[1].value(), height = x->shape[2].value(), width = x->shape[3].value();
+  auto &[x, batch, channels, height, width, block, depthFirst] = *image;
   if (channels % (block * block))
     return node.error() << "has " << channels << " channels, not a multiple of the block's " << block * block
                         << " elements";
   int64_t made = channels / (block * block);
-  Dim batch = x->shape[0];
   Tensor apart;
-  if (*depthFirst)
+  if (depthFirst)
     apart = node.transpose(
-        node.reshape(*x, {batch, Dim(block), Dim(block), Dim(made), Dim(height), Dim(width)}),
+        node.reshape(x, {batch, Dim(block), Dim(block), Dim(made), Dim(height), Dim(width)}),
         {0, 3, 4, 1, 5, 2});
   else
     apart = node.transpose(
-        node.reshape(*x, {batch, Dim(made), Dim(block), Dim(block), Dim(height), Dim(width)}),
+        node.reshape(x, {batch, Dim(made), Dim(block), Dim(block), Dim(height), Dim(width)}),
         {0, 1, 4, 2, 5, 3});
   return node.set(node.reshape(apart, {batch, Dim(made), Dim(height * block), Dim(width * block)}));
 }
 
 /// DCR: the result's channels are block x block x the input's; CRD (operator set 28): the input's x block x block.
 LogicalResult buildSpaceToDepth(NodeContext &node) {
-  int64_t block;
-  FailureOr<Tensor> x = blockImage(node, block);
-  FailureOr<bool> depthFirst = isDepthFirst(node);
-  if (failed(x) || failed(depthFirst))
+  FailureOr<BlockImage> image = blockImage(node);
+  if (failed(image))
     return failure();
-  int64_t channels = x->shape[1].value(), height = x->shape[2].value(), width = x->shape[3].value();
+  auto &[x, batch, channels, height, width, block, depthFirst] = *image;
   if (height % block || width % block)
-    return node.error() << "blocks of " << block << " do not divide " << x->type();
-  Dim batch = x->shape[0];
+    return node.error() << "blocks of " << block << " do not divide " << x.type();
   Tensor blocks = node.reshape(
-      *x, {batch, Dim(channels), Dim(height / block), Dim(block), Dim(width / block), Dim(block)});
-  Tensor apart = *depthFirst ? node.transpose(blocks, {0, 3, 5, 1, 2, 4})
+      x, {batch, Dim(channels), Dim(height / block), Dim(block), Dim(width / block), Dim(block)});
+  Tensor apart = depthFirst ? node.transpose(blocks, {0, 3, 5, 1, 2, 4})
                              : node.transpose(blocks, {0, 1, 3, 5, 2, 4});
   return node.set(
       node.reshape(apart, {batch, Dim(channels * block * block), Dim(height / block), Dim(width / block)}));

@@ -15,26 +15,31 @@ Tensor zero::onnx_import::logSoftmax(NodeContext &node, const Tensor &x, int64_t
   return node.binary<nn::SubOp>(shifted, along(node.unary<nn::LogOp>(sum)));
 }
 
+FailureOr<Rows> zero::onnx_import::readRows(NodeContext &node) {
+  FailureOr<Tensor> x = node.input(0);
+  if (failed(x))
+    return failure();
+  const bool flattens = node.opset < 13;
+  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", flattens ? 1 : -1), x->rank());
+  if (failed(axis))
+    return failure();
+  if (!flattens || *axis == x->rank() - 1)
+    return Rows{*x, *x, *axis};
+  return Rows{*x, node.reshape(*x, {node.extent(*x, 0, *axis), node.extent(*x, *axis, x->rank())}), 1};
+}
+
 namespace {
 
 Tensor softmax(NodeContext &node, const Tensor &x, int64_t axis) {
   return node.make<nn::SoftmaxOp>(x.shape, x.elementType(), x.value, axis);
 }
 
-/// Before opset 13 all dimensions from `axis` on were one row.
 template <Tensor (*function)(NodeContext &, const Tensor &, int64_t)>
 LogicalResult buildSoftmax(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
+  FailureOr<Rows> rows = readRows(node);
+  if (failed(rows))
     return failure();
-  bool flattens = node.opset < 13;
-  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", flattens ? 1 : -1), x->rank());
-  if (failed(axis))
-    return failure();
-  if (!flattens || *axis == x->rank() - 1)
-    return node.set(function(node, *x, *axis));
-  Tensor rows = node.reshape(*x, {node.extent(*x, 0, *axis), node.extent(*x, *axis, x->rank())});
-  return node.set(node.reshape(function(node, rows, 1), x->shape, {*x}));
+  return node.set(node.reshape(function(node, rows->rows, rows->axis), rows->x.shape, {rows->x}));
 }
 
 /// The weights of a norm in the shape of the normalised dimensions.

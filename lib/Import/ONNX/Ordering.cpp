@@ -1,6 +1,7 @@
 //===- Ordering.cpp - Operators that pick elements by their order ---------===//
 #include "Indexing.h"
 #include "OperatorTable.h"
+#include "Softmax.h"
 
 using namespace mlir;
 using namespace zero;
@@ -95,21 +96,14 @@ FailureOr<Tensor> hardmax(NodeContext &node, const Tensor &x, int64_t axis) {
   return node.cast(isBest, x.elementType());
 }
 
-/// Before opset 13 all dimensions from `axis` on were one row.
 LogicalResult buildHardmax(NodeContext &node) {
-  FailureOr<Tensor> x = node.input(0);
-  if (failed(x))
+  FailureOr<Rows> rows = readRows(node);
+  if (failed(rows))
     return failure();
-  bool flattens = node.opset < 13;
-  FailureOr<int64_t> axis = node.axis(node.intAttribute("axis", flattens ? 1 : -1), x->rank());
-  if (failed(axis))
-    return failure();
-  if (std::optional<Dim> count = Dim::product(x->shape); count && count->is(0))
-    return node.set(*x);
-  Tensor rows =
-      flattens ? node.reshape(*x, {node.extent(*x, 0, *axis), node.extent(*x, *axis, x->rank())}) : *x;
-  FailureOr<Tensor> result = hardmax(node, rows, flattens ? 1 : *axis);
-  return failed(result) ? failure() : node.set(node.reshape(*result, x->shape, {*x}));
+  if (std::optional<Dim> count = Dim::product(rows->x.shape); count && count->is(0))
+    return node.set(rows->x);
+  FailureOr<Tensor> result = hardmax(node, rows->rows, rows->axis);
+  return failed(result) ? failure() : node.set(node.reshape(*result, rows->x.shape, {rows->x}));
 }
 
 /// values[1] where the position along a new axis is the index, values[0] elsewhere. An index outside

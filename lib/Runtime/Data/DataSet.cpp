@@ -27,6 +27,9 @@ Expected<Schedule> planSteps(const DataSet &data, const DataOptions &options, ui
                             std::to_string(samplesPerStep) + (epochs ? " in " + std::to_string(epochs) + " epochs" : "") +
                             ", not for --steps=" + std::to_string(steps) + "; --epochs=" +
                             std::to_string((steps + perEpoch - 1) / perEpoch) + " would be");
+  if (uint64_t needed = (steps + perEpoch - 1) / perEpoch; steps && epochs > needed)
+    return Status::badInput("--epochs=" + std::to_string(epochs) + " contradicts --steps=" + std::to_string(steps) + ": " + amount + ", and the last step is in epoch " +
+                            std::to_string(needed) + "; give one of the two");
   return Schedule{steps ? steps : possible, perEpoch};
 }
 

@@ -75,6 +75,7 @@ Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap) {
                   number("--epochs", options.epochs),
                   given("--predict", options.predictPath),
                   given("--export", options.exportPath),
+                  given("--metrics", options.metricsPath),
                   given("--trace", options.tracePath)},
                  bootstrap, "; start all ranks with the same flags");
 }
@@ -85,11 +86,12 @@ Status agreeOnProgram(const Container &container, Bootstrap &bootstrap) {
                  "; start all ranks with the same program");
 }
 
-Status agreeOnData(const DataOptions &options, const DataSet &data, Bootstrap &bootstrap) {
+Status agreeOnData(const DataOptions &options, const DataSet &data, uint64_t fingerprint, Bootstrap &bootstrap) {
   std::error_code failure; // a size that cannot be found out says nothing
   uint64_t bytes = std::filesystem::file_size(options.path, failure);
   std::string size = std::to_string(data.samples()) + " samples in " + (failure ? "?" : std::to_string(bytes)) + " bytes";
-  return agreeOn({{size, "'" + options.path + "' with " + size}}, bootstrap, "; start all ranks with the same data");
+  const std::string checksum = hexadecimal(fingerprint), path = "'" + options.path + "' with ";
+  return agreeOn({{size, path + size}, {checksum, path + "checksum " + checksum}}, bootstrap, "; start all ranks with the same data");
 }
 
 } // namespace zero

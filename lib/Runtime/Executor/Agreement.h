@@ -16,8 +16,8 @@ namespace zero {
 Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap);
 /// The fingerprint of plan, configuration, kernels and weights: before anything is allocated.
 Status agreeOnProgram(const Container &container, Bootstrap &bootstrap);
-/// How much data there are.
-Status agreeOnData(const DataOptions &options, const DataSet &data, Bootstrap &bootstrap);
+/// How much data there are and, by their checksum (fingerprintData), which.
+Status agreeOnData(const DataOptions &options, const DataSet &data, uint64_t fingerprint, Bootstrap &bootstrap);
 
 } // namespace zero
 

@@ -7,6 +7,7 @@
 #include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/ShownWork.h"
 #include "lib/Runtime/Executor/ThreadPool.h"
+#include "zero/Runtime/Base/ShellText.h"
 #include <cmath>
 #include <cstring>
 
@@ -286,8 +287,8 @@ std::string recompileCommand(const Container &container, unsigned worldSize) {
   const schema::Plan &plan = container.plan();
   std::string command(text(plan.command()));
   if (command.empty())
-    command = "zero-compile " + std::string(text(plan.model()));
-  return command + " --world-size=" + std::to_string(worldSize) + " -o " + container.path();
+    command = "zero-compile " + quoteForShell(text(plan.model()));
+  return command + " --world-size=" + std::to_string(worldSize) + " -o " + quoteForShell(container.path());
 }
 
 } // namespace zero

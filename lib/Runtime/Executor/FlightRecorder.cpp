@@ -3,7 +3,10 @@
 #include "lib/Runtime/Executor/JsonText.h"
 #include "zero/Runtime/Base/OutputFile.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <unistd.h>
 
 namespace zero {
 namespace {
@@ -66,6 +69,22 @@ std::string writeFlightRecords(const std::string &folder, const JobView &view, c
   if (!status.ok())
     return "; the last collectives cannot be written to '" + folder + "': " + status.message();
   return "; the last collectives of each rank are in '" + folder + "'";
+}
+
+Status checkFlightRecorder(const std::string &folder) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  fs::path place = fs::absolute(folder, unknown);
+  if (place.filename().empty()) // "DIR/"
+    place = place.parent_path();
+  while (!fs::exists(fs::symlink_status(place, unknown)) && place.has_parent_path() && place != place.parent_path())
+    place = place.parent_path();
+  std::string why;
+  if (!fs::is_directory(place, unknown))
+    why = "'" + place.string() + "' is no folder";
+  else if (::access(place.c_str(), W_OK | X_OK) != 0)
+    why = "'" + place.string() + "': " + std::strerror(errno);
+  return why.empty() ? Status() : Status::badInput("cannot write flight records to --flight-recorder=" + folder + ": " + why);
 }
 
 } // namespace zero

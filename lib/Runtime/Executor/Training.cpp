@@ -10,8 +10,8 @@
 #include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Base/OutputFile.h"
 #include "zero/Runtime/Base/ProcessMemory.h"
-#include <chrono>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <sstream>
 
@@ -198,9 +198,20 @@ void printStart(const Container &container, const DataSet &data, const Schedule 
 Expected<std::shared_ptr<const DataSet>> Training::openData(const schema::Plan &plan) {
   std::lock_guard lock(mutex);
   if (!data) {
-    ZERO_ASSIGN_OR_RETURN(data, openDataSet(options.data, plan));
+    ZERO_ASSIGN_OR_RETURN(std::shared_ptr<const DataSet> opened, openDataSet(options.data, plan));
+    ZERO_ASSIGN_OR_RETURN(dataFingerprint, fingerprintData(options.data.path));
+    data = std::move(opened);
   }
   return data;
+}
+
+Expected<std::shared_ptr<const Container>> Training::openProgram() {
+  std::lock_guard lock(mutex);
+  if (!program) {
+    ZERO_ASSIGN_OR_RETURN(Container opened, Container::open(options.program));
+    program = std::make_shared<const Container>(std::move(opened));
+  }
+  return program;
 }
 
 /// What the flags ask of the program, it must be able to do.
@@ -231,9 +242,9 @@ Status Training::check(const Container &container) const {
 
 Status Training::run(Bootstrap &bootstrap) {
   ZERO_RETURN_IF_ERROR(agreeOnFlags(options, bootstrap));
-  auto opened = Container::open(options.program);
+  auto opened = openProgram();
   ZERO_RETURN_IF_ERROR(bootstrap.agree(opened.status()));
-  const Container &container = *opened;
+  const Container &container = **opened;
   const schema::Plan &plan = container.plan();
   ZERO_RETURN_IF_ERROR(agreeOnProgram(container, bootstrap));
   ZERO_RETURN_IF_ERROR(bootstrap.agree(check(container)));
@@ -269,7 +280,7 @@ Status Training::run(Bootstrap &bootstrap) {
     return {};
   }()));
   if (samples)
-    ZERO_RETURN_IF_ERROR(agreeOnData(options.data, *samples, bootstrap));
+    ZERO_RETURN_IF_ERROR(agreeOnData(options.data, *samples, dataFingerprint, bootstrap));
   if (bootstrap.rank() == 0)
     printProgram(container, *executor, bootstrap.size());
 

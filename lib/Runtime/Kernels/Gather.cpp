@@ -58,12 +58,7 @@ Expected<std::unique_ptr<Kernel>> kernels::makeGather(std::span<const int64_t> i
                                                       std::span<const double>, const KernelOptions &) {
   Parameters parameters("gather", integers);
   int64_t bytes = parameters.size("element_bytes");
-  int64_t indexElement = parameters.next();
-  int64_t outer = parameters.size("outer");
-  int64_t axisSize = parameters.size("axis_size");
-  int64_t inner = parameters.size("inner");
-  int64_t count = parameters.size("count");
-  IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
+  auto [indices, outer, inner] = IndexedAxis::read(parameters);
   ZERO_RETURN_IF_ERROR(parameters.finish());
   return std::unique_ptr<Kernel>(std::make_unique<Gather>(indices, outer, inner * bytes));
 }

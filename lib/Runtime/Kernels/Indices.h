@@ -59,6 +59,21 @@ struct IndexReader {
   }
 };
 
+/// What gather and the scatters read alike: outer x axis_size x inner elements, of which `count` indices name places of the axis.
+struct IndexedAxis {
+  IndexReader indices;
+  int64_t outer, inner;
+
+  static IndexedAxis read(Parameters &parameters) {
+    int64_t indexElement = parameters.next();
+    int64_t outer = parameters.size("outer");
+    int64_t axisSize = parameters.size("axis_size");
+    int64_t inner = parameters.size("inner");
+    int64_t count = parameters.size("count");
+    return {IndexReader::make(parameters, indexElement, axisSize, count), outer, inner};
+  }
+};
+
 } // namespace zero::kernels
 
 #endif

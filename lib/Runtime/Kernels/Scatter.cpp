@@ -182,12 +182,7 @@ Expected<std::unique_ptr<Kernel>> kernels::makeScatter(std::span<const int64_t> 
   Parameters parameters("scatter", integers);
   int64_t kind = parameters.next();
   int64_t element = parameters.next();
-  int64_t indexElement = parameters.next();
-  int64_t outer = parameters.size("outer");
-  int64_t axisSize = parameters.size("axis_size");
-  int64_t inner = parameters.size("inner");
-  int64_t count = parameters.size("count");
-  IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
+  auto [indices, outer, inner] = IndexedAxis::read(parameters);
   if (kind < 0 || kind > 4)
     parameters.fail("kind is " + std::to_string(kind) + ", outside [0, 5)");
   ZERO_RETURN_IF_ERROR(parameters.finish());
@@ -209,12 +204,7 @@ Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_
                                                           std::span<const double>, const KernelOptions &) {
   Parameters parameters("scatter_add", integers);
   int64_t element = parameters.next();
-  int64_t indexElement = parameters.next();
-  int64_t outer = parameters.size("outer");
-  int64_t axisSize = parameters.size("axis_size");
-  int64_t inner = parameters.size("inner");
-  int64_t count = parameters.size("count");
-  IndexReader indices = IndexReader::make(parameters, indexElement, axisSize, count);
+  auto [indices, outer, inner] = IndexedAxis::read(parameters);
   ZERO_RETURN_IF_ERROR(parameters.finish());
   if (element == static_cast<int64_t>(Element::F16) || element == static_cast<int64_t>(Element::BF16))
     return std::unique_ptr<Kernel>(

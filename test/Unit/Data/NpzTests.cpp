@@ -3,6 +3,7 @@
 #include "test/Unit/Support/Archive.h"
 #include "test/Unit/Support/TinyProgram.h"
 #include "zero/Runtime/Data/DataSet.h"
+#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
@@ -280,13 +281,34 @@ TEST_F(Npz, StepsAndEpochs) {
   options.path = "d.npz";
   EXPECT_EQ(planSteps(**data, options, 2, 0, 0)->steps, 2u);
   EXPECT_EQ(planSteps(**data, options, 3, 0, 5)->steps, 5u);
-  EXPECT_EQ(planSteps(**data, options, 3, 4, 5)->stepsPerEpoch, 1u);
+  EXPECT_EQ(planSteps(**data, options, 3, 4, 4)->stepsPerEpoch, 1u);
   EXPECT_EQ(planSteps(**data, options, 2, 1, 0)->steps, 1u);
+  EXPECT_EQ(planSteps(**data, options, 2, 3, 2)->steps, 3u); // the second pass ends before the data
+  EXPECT_EQ(planSteps(**data, options, 2, 2, 2).status().message(),
+            "--epochs=2 contradicts --steps=2: 'd.npz' has 4 samples, and the last step is in epoch 1; give one of the two");
   EXPECT_EQ(planSteps(**data, options, 5, 0, 0).status().message(), "'d.npz' has 4 samples, one step takes 5");
   EXPECT_EQ(planSteps(**data, options, 2, 3, 0).status().message(),
             "'d.npz' has 4 samples, enough for 2 steps of 2, not for --steps=3; --epochs=2 would be");
   EXPECT_EQ(planSteps(**data, options, 2, 9, 2).status().message(),
             "'d.npz' has 4 samples, enough for 4 steps of 2 in 2 epochs, not for --steps=9; --epochs=5 would be");
+}
+
+/// Equal files have equal fingerprints; of a large file the first and the last bytes count, and pieces between.
+TEST(FingerprintData, TellsFilesApart) {
+  const std::string path = testing::TempDir() + "/fingerprint.bin";
+  auto fingerprint = [&](uint64_t size, uint64_t changed) {
+    std::ofstream file(path, std::ios::binary);
+    std::string bytes(size, 'a');
+    bytes[changed] = 'b';
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    return *fingerprintData(path);
+  };
+  for (uint64_t size : {uint64_t(10), uint64_t(65536), uint64_t(65537), uint64_t(16) << 20, (uint64_t(20) << 20) + 5}) {
+    EXPECT_EQ(fingerprint(size, 0), fingerprint(size, 0));
+    EXPECT_NE(fingerprint(size, 0), fingerprint(size, size - 1)) << size;
+  }
+  EXPECT_EQ(fingerprintData(path + ".none").status().message(), "cannot read '" + path + ".none': No such file or directory");
 }
 
 } // namespace

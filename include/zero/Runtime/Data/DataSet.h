@@ -45,6 +45,10 @@ struct DataOptions {
 /// Opens the data and checks them against the plan's inputs: names, types, shapes, values.
 Expected<std::unique_ptr<DataSet>> openDataSet(const DataOptions &options, const schema::Plan &plan);
 
+/// A checksum of the file: of all of it, or where it is larger than 16 MiB of 256 pieces spread evenly, the first and the last
+/// among them.
+Expected<uint64_t> fingerprintData(const std::string &path);
+
 /// How long the data last.
 struct Schedule {
   uint64_t steps;         ///< to run

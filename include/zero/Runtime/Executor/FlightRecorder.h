@@ -14,6 +14,9 @@ namespace zero {
 /// the failure ends with: where they are, or why they could not be written.
 std::string writeFlightRecords(const std::string &folder, const JobView &view, const std::vector<unsigned> &ranks);
 
+/// Whether they could be, found out before there is one to write: nothing is made.
+Status checkFlightRecorder(const std::string &folder);
+
 } // namespace zero
 
 #endif

@@ -34,7 +34,7 @@ struct TrainingOptions {
   bool trains() const { return predictPath.empty() || steps != 0 || epochs != 0; }
 };
 
-/// A job of a process that trains, or predicts, or both in that order: its ranks share the data.
+/// A job of a process that trains, or predicts, or both in that order: its ranks share the program and the data.
 class Training {
 public:
   explicit Training(TrainingOptions options) : options(std::move(options)) { this->options.data.trains = this->options.trains(); }
@@ -43,11 +43,14 @@ public:
 
 private:
   Status check(const Container &container) const;
+  Expected<std::shared_ptr<const Container>> openProgram();
   Expected<std::shared_ptr<const DataSet>> openData(const schema::Plan &plan);
 
   TrainingOptions options;
   std::mutex mutex;
+  std::shared_ptr<const Container> program;
   std::shared_ptr<const DataSet> data;
+  uint64_t dataFingerprint = 0;
 };
 
 } // namespace zero
