@@ -468,8 +468,9 @@ private:
         bool isInside = producer && findLeader(producer) == own;
         bool isWritten = !isInside || llvm::is_contained(written, operand);
         // Then the cluster of `op` writes this instead.
-        if (!isWritten && fromNarrow && isNarrowFloat(operand)) {
-          further.insert(operand);
+        if (!isWritten && fromNarrow && (isNarrowFloat(operand) || !isBig(operand))) {
+          if (isBig(operand))
+            further.insert(operand);
           continue;
         }
         if (!isWritten && (isCheap(producer) || (fromNarrow && producer->hasTrait<nn::ElementwiseOp>()))) {
