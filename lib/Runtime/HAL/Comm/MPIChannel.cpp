@@ -79,7 +79,7 @@ Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
   if (!read)
     readPeers();
   if (own != all + rank * bytes)
-    std::memcpy(all + rank * bytes, own, bytes); // while the last chunks travel
+    streamCopy(all + rank * bytes, own, bytes); // while the last chunks travel
   for (unsigned slot = 0; slot < kGatherSlots; ++slot)
     ZERO_RETURN_IF_ERROR(wait(slot));
   return {};

@@ -9,8 +9,8 @@
 
 namespace zero {
 
-/// Copies like memcpy, past the caches: the lines of the target are not read first, which a copy to memory that is not cached would
-/// cost a third of its traffic for. What is copied becomes visible to other threads as any write does.
+/// Copies like memcpy, past the caches: the lines of the target are not read first, which is a third of the traffic of a copy to memory
+/// that is not cached. Other threads see what was copied as after any write.
 inline void streamCopy(void *target, const void *source, size_t size) {
   constexpr size_t kLine = 64;
   auto *to = static_cast<char *>(target);
