@@ -140,11 +140,12 @@ inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, u
   return {};
 }
 
-inline const uint64_t kConformanceSizes[] = {1,      3,      64,      1000,
-                                             131071, 131072, 131073,  // around one chunk
-                                             262145, 655360 + 17};    // several chunks and a rest
+inline const uint64_t kConformanceSizes[] = {1,     3,      64,     1000,
+                                             16255, 16256,  16257,  // around one chunk
+                                             32513, 260095, 260097, // two chunks and a rest, around all that are in flight
+                                             655360 + 17};    // several chunks and a rest
 
-inline const uint64_t kNarrowSizes[] = {1, 1000, 262143, 262144, 524288 + 17};
+inline const uint64_t kNarrowSizes[] = {1, 1000, 32511, 32512, 32513, 520193};
 
 /// The collectives once more, now with sources that the ranks of a machine can read in place: on all of its ranks, on none, and on
 /// some alone.

@@ -131,7 +131,7 @@ private:
     return false;
   }
   Status wait(MPI_Request *request) {
-    return waitForRequests(request, 1, options.timeoutSeconds, theFailure, *this);
+    return waitForRequests(request, 1, options.timeoutSeconds, theFailure, *this, pace);
   }
   Status findEnded() override { return jobView->endedRank(0); }
   Status describeTimeout(double seconds) override {
@@ -149,6 +149,7 @@ private:
   const uint32_t broadcastName, gatherName;
   unsigned created = 0;
   Failure theFailure;
+  MpiPace pace;
 };
 
 /// Ends this process where MPI itself waits for a rank that does not come: mpirun ends the others.

@@ -12,8 +12,6 @@
 
 namespace zero {
 
-static_assert(kCollectiveChunksInFlight <= 8, "a reduce_scatter uses the slots of an all_gather");
-
 MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, SharedPeers *peers, double timeoutSeconds,
                        const Failure &failure)
     : communicator(communicator), index(index), rank(view.rank()), ranks(view.size()), view(view),
@@ -40,7 +38,7 @@ Status MpiChannel::post(unsigned slot, unsigned i, const void *send, void *recei
 
 Status MpiChannel::wait(unsigned slot) {
   waitingSlot = slot;
-  return waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure, *this);
+  return waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure, *this, pace);
 }
 
 std::vector<bool> MpiChannel::seenRanks() {
@@ -95,7 +93,9 @@ Status MpiChannel::reduceScatter(const void *source, FloatType element, void *ta
 
 Status MpiChannel::reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement,
                                 uint64_t elements, char *staging) {
-  const uint64_t size = sizeOf(element), targetSize = sizeOf(targetElement), kChunk = kCollectiveChunkBytes / size;
+  const uint64_t size = sizeOf(element), targetSize = sizeOf(targetElement),
+                 kChunk = partners->empty() ? std::max<uint64_t>(elements, 1) : kCollectiveChunkBytes / size;
+  static_assert(kCollectiveChunksInFlight <= kGatherSlots, "a reduce_scatter uses the slots of an all_gather");
   tag = (tag + 1) & 0x3fff;
   if (ranks == 1) {
     if (source != target) {

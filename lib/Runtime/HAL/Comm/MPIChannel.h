@@ -72,10 +72,11 @@ private:
   int tag = 0;
   uint64_t sent = 0;
   /// Chunks of an all-gather that are under way at once: they need no staging.
-  static constexpr unsigned kGatherSlots = 8;
+  static constexpr unsigned kGatherSlots = 32;
   /// Of each slot: for each peer, what it sends us, then what we send it.
   std::vector<MPI_Request> requests[kGatherSlots];
   unsigned waitingSlot = 0;
+  MpiPace pace;
   std::unique_ptr<SharedMeeting> meeting;
   Partners everyone, local, remote; ///< peers; of this machine, with shared memory; the others
   const Partners none;

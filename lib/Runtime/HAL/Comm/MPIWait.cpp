@@ -1,5 +1,6 @@
 //===- MPIWait.cpp - Waits for MPI requests without taking the core -------===//
 #include "lib/Runtime/HAL/Comm/MPIWait.h"
+#include <algorithm>
 #include <chrono>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -15,30 +16,41 @@ static void sharpenSleeps() {
   done = true;
 }
 
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter) {
+Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter,
+                       MpiPace &pace) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kYields = 16, kShortSleeps = 64, kRoundsPerLook = 4096; // 0.4 s
-  Clock::time_point deadline;
+  constexpr int kYields = 4;
+  constexpr Clock::duration kLook = std::chrono::milliseconds(400);
+  Clock::time_point deadline, look;
   for (int round = 0;; ++round) {
     int complete = 0;
     ZERO_MPI(MPI_Testall(count, requests, &complete, MPI_STATUSES_IGNORE));
-    if (complete)
+    if (complete) {
+      if (round == 0) // it came earlier than expected
+        pace.intervalNs = std::max(pace.intervalNs * 3 / 4, MpiPace::kShortestNs);
       return {};
+    }
+    Clock::time_point now = Clock::now();
     if (round == 0) {
       sharpenSleeps();
-      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeoutSeconds));
-    }
-    if (round < kYields) {
-      ::sched_yield();
-      continue;
+      deadline = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeoutSeconds));
+      look = now + kLook;
     }
     if (failure.raised())
       return Status::communication("given up after another failure");
-    if (Clock::now() >= deadline)
+    if (now >= deadline)
       return waiter.describeTimeout(timeoutSeconds);
-    if (round % kRoundsPerLook == 0)
+    if (now >= look) {
       ZERO_RETURN_IF_ERROR(waiter.findEnded());
-    std::this_thread::sleep_for(std::chrono::microseconds(round < kYields + kShortSleeps ? 20 : 100));
+      look = now + kLook;
+    }
+    if (pace.intervalNs == MpiPace::kShortestNs && round < kYields) {
+      ::sched_yield();
+      continue;
+    }
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pace.intervalNs));
+    if (round >= kYields) // not once, but again
+      pace.intervalNs = std::min(pace.intervalNs * 5 / 4, MpiPace::kLongestNs);
   }
 }
 

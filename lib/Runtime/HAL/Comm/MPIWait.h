@@ -17,9 +17,16 @@ public:
   virtual Status describeTimeout(double seconds) = 0;
 };
 
+/// How long a thread sleeps between two looks at its requests. What comes at a steady rate teaches it to look about as often as
+/// something comes: each look takes the core from the computation.
+struct MpiPace {
+  static constexpr int64_t kShortestNs = 20'000, kLongestNs = 500'000;
+  int64_t intervalNs = kShortestNs;
+};
+
 /// Tests `requests` until all are complete, sleeping in between: OpenMPI's own waits spin, which takes the core from the
 /// computation. Fails after `timeoutSeconds`, when a rank that is waited for has ended, or when `failure` is raised.
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter);
+Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter, MpiPace &pace);
 
 } // namespace zero
 

@@ -11,7 +11,7 @@ namespace {
 /// Elements that are summed at a time: in the first-level cache, also while contributions stream by.
 constexpr uint64_t kBlock = 1024;
 /// From so many on the result goes past the caches, which it would only fill.
-constexpr uint64_t kStreamed = 65536;
+constexpr uint64_t kStreamed = 8192;
 
 /// sums[i] = or += the numbers from element `begin` on.
 template <bool add> void take(const void *from, FloatType type, uint64_t begin, uint64_t count, float *sums) {
