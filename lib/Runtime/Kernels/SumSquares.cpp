@@ -9,6 +9,7 @@
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
+#include "lib/Runtime/Kernels/SumCells.h"
 #include "zero/Runtime/Kernels/ExactSum.h"
 #include <algorithm>
 #include <atomic>
@@ -23,13 +24,21 @@ namespace {
 /// Cells of one item: 64 KiB of gradients.
 constexpr int64_t kCells = 256;
 
-/// The sum of squares of one cell.
-inline double sumCell(const float *values, int64_t count) { return cellSumOfSquares(values, count); }
+/// The sum of squares of one cell, which may be the last of an operand and short.
 template <typename T> double sumCell(const T *values, int64_t count) {
   float floats[kExactSumCell];
   for (int64_t i = 0; i < count; ++i)
     floats[i] = static_cast<float>(values[i]);
   return cellSumOfSquares(floats, count);
+}
+
+/// Of whole cells.
+inline void sumCells(const float *values, int64_t cells, double *sums) { sumCellsOfFloats(values, cells, sums); }
+inline void sumCells(const BFloat16 *values, int64_t cells, double *sums) { sumCellsOfBFloat16s(&values->bits, cells, sums); }
+inline void sumCells(const Float16 *values, int64_t cells, double *sums) { sumCellsOfFloat16s(&values->bits, cells, sums); }
+inline void sumCells(const double *values, int64_t cells, double *sums) {
+  for (int64_t cell = 0; cell < cells; ++cell)
+    sums[cell] = sumCell(values + cell * kExactSumCell, kExactSumCell);
 }
 
 template <typename T> class SumSquares : public Kernel {
@@ -49,11 +58,19 @@ private:
     constexpr int64_t step = kCells * kExactSumCell;
     parallelFor(parallel, (count + step - 1) / step, [&](int64_t begin, int64_t end) {
       int64_t limbs[kExactSumLimbs] = {};
-      int64_t to = std::min(count, end * step), cells = 0;
-      for (int64_t i = begin * step; i < to; i += kExactSumCell) {
-        exactSumAdd(limbs, sumCell(values + i, std::min(kExactSumCell, to - i)));
-        if (++cells % kExactSumAddsPerCarry == 0)
+      int64_t to = std::min(count, end * step), added = 0;
+      double sums[kCells];
+      for (int64_t i = begin * step; i < to; i += step) {
+        int64_t whole = std::min(step, to - i) / kExactSumCell, rest = std::min(step, to - i) % kExactSumCell;
+        sumCells(values + i, whole, sums);
+        for (int64_t cell = 0; cell < whole; ++cell)
+          exactSumAdd(limbs, sums[cell]);
+        if (rest)
+          exactSumAdd(limbs, sumCell(values + i + whole * kExactSumCell, rest));
+        if ((added += kCells) > kExactSumAddsPerCarry - kCells) {
           exactSumCarry(limbs);
+          added = 0;
+        }
       }
       exactSumCarry(limbs);
       for (int64_t i = 0; i < kExactSumLimbs; ++i)

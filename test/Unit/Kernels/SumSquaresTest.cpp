@@ -47,6 +47,8 @@ std::vector<float> wildFloats(size_t count, unsigned seed) {
 
 TEST(SumSquares, OtherElementTypes) {
   std::vector<float> values = {1.5f, -2.25f, 0.0f, 1024.0f, 0x1p-10f}; // floats of every type
+  for (int i = 0; i < 3 * 64; ++i) // several cells and a rest
+    values.push_back(static_cast<float>(i * 37 % 201 - 100) / 8);
   std::vector<double> doubles(values.begin(), values.end());
   std::vector<uint16_t> brain;
   for (float value : values)
@@ -56,8 +58,20 @@ TEST(SumSquares, OtherElementTypes) {
   const std::pair<int64_t, const void *> others[] = {{1, doubles.data()}, {2, half.data()}, {3, brain.data()}};
   for (auto [element, pointer] : others) {
     Limbs limbs(kExactSumLimbs, -1);
-    EXPECT_OK(runKernel("sum_squares", {element, 5}, {}, {pointer, limbs.data()}));
+    EXPECT_OK(runKernel("sum_squares", {element, static_cast<int64_t>(values.size())}, {}, {pointer, limbs.data()}));
     EXPECT_EQ(limbs, expected) << element;
+  }
+}
+
+/// Whole cells, which vector code sums, have the bits of the definition.
+TEST(SumSquares, CellsHaveTheBitsOfTheirDefinition) {
+  for (bool wild : {false, true}) {
+    std::vector<float> values = wild ? wildFloats(64 * 300 + 17, 8) : randomFloats(64 * 300 + 17, 8);
+    Limbs expected(kExactSumLimbs, 0);
+    for (size_t i = 0; i < values.size(); i += 64)
+      exactSumAdd(expected.data(), cellSumOfSquares(&values[i], std::min<int64_t>(64, values.size() - i)));
+    exactSumCarry(expected.data());
+    EXPECT_EQ(sumOf({values}), expected);
   }
 }
 
