@@ -16,6 +16,8 @@ config.environment["PATH"] = os.pathsep.join(
 # mpirun as root and with more ranks than cores: what tests on small machines and in containers need.
 config.environment.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
+# Whoever runs the tests may have calibrated this machine.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "no-cache")
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.zero_source_dir))
 config.substitutions.append(("%llvm_include", os.path.join(config.llvm_tools_dir, "..", "include")))
@@ -32,6 +34,9 @@ if os.path.isdir(golden):
     config.available_features.add("golden")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
+# What test/Benchmarks/run installs, several GB: its test runs where somebody has run it.
+if os.path.exists(os.path.join(config.zero_source_dir, ".venv-bench", "installed.txt")):
+    config.available_features.add("peers")
 # A build of the runtime alone (tools/dev/sanitize) may have the compiler of another build beside it.
 if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-compile")):
     config.available_features.add("compiler")

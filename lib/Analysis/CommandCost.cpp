@@ -35,6 +35,39 @@ static int64_t countFlops(Operation *op) {
       });
 }
 
+StringRef getArithmeticName(Arithmetic kind) {
+  constexpr StringLiteral kNames[kArithmeticKinds] = {"plain", "division", "exponential", "logarithm", "tangent", "error_function", "trigonometric"};
+  return kNames[static_cast<unsigned>(kind)];
+}
+
+/// Adds what `op` computes to `arithmetic`.
+static void countArithmetic(Operation *op, std::array<int64_t, kArithmeticKinds> &arithmetic) {
+  auto add = [&](Arithmetic kind, int64_t elements) { arithmetic[static_cast<unsigned>(kind)] += elements; };
+  if (isa<nn::AdamOp, nn::SgdOp>(op)) {
+    int64_t elements = countFloats(op->getOperand(0)), divisions = isa<nn::AdamOp>(op) ? 2 : 0;
+    add(Arithmetic::Division, divisions * elements);
+    add(Arithmetic::Plain, countFlops(op) - divisions * elements);
+    return;
+  }
+  if (auto reduce = dyn_cast<nn::ReduceOp>(op))
+    return add(Arithmetic::Plain, cast<RankedTensorType>(reduce.getOperand().getType()).getNumElements());
+  if (op->getNumResults() != 1 || !(op->hasTrait<nn::ElementwiseOp>() || isa<nn::CompareOp, nn::SelectOp, nn::CastOp>(op)))
+    return;
+  int64_t elements = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+  TypeSwitch<Operation *>(op)
+      .Case<nn::DivOp, nn::SqrtOp, nn::RsqrtOp, nn::ReciprocalOp, nn::RemOp>([&](auto) { add(Arithmetic::Division, elements); })
+      .Case<nn::ExpOp, nn::Expm1Op, nn::SigmoidOp>([&](auto) { add(Arithmetic::Exponential, elements); })
+      .Case<nn::LogOp, nn::Log1pOp>([&](auto) { add(Arithmetic::Logarithm, elements); })
+      .Case([&](nn::PowOp) {
+        add(Arithmetic::Logarithm, elements);
+        add(Arithmetic::Exponential, elements);
+      })
+      .Case([&](nn::TanhOp) { add(Arithmetic::Tangent, elements); })
+      .Case([&](nn::ErfOp) { add(Arithmetic::ErrorFunction, elements); })
+      .Case<nn::SinOp, nn::CosOp, nn::AtanOp>([&](auto) { add(Arithmetic::Trigonometric, elements); })
+      .Default([&](Operation *) { add(Arithmetic::Plain, elements); });
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels of the library: their integers (KernelTable.inc)
 //===----------------------------------------------------------------------===//
@@ -102,6 +135,7 @@ CommandCosts::CommandCosts(ModuleOp module) {
     if (auto kernel = kernels.find(body.getSymName()); kernel != kernels.end())
       body.walk([&](Operation *op) {
         kernel->second.flops += countFlops(op);
+        countArithmetic(op, kernel->second.arithmetic);
         kernel->second.updates |= isa<nn::AdamOp, nn::SgdOp>(op);
       });
   // Dispatches name the kernel, not its body.
@@ -136,9 +170,17 @@ CommandCost CommandCosts::get(Operation *command) const {
   cost.bytesRead = sum(reads);
   cost.bytesWritten = sum(writes);
   if (auto dispatch = dyn_cast<plan::DispatchOp>(command)) {
-    auto kernel = kernels.find(dispatch.getKernel());
-    cost.flops = kernel != kernels.end() ? kernel->second.flops
-                                         : countLibraryFlops(dispatch.getKernel(), dispatch.getIntegers());
+    if (auto kernel = kernels.find(dispatch.getKernel()); kernel != kernels.end()) {
+      cost.flops = kernel->second.flops;
+      cost.arithmetic = kernel->second.arithmetic;
+      return cost;
+    }
+    ArrayRef<int64_t> integers = dispatch.getIntegers();
+    cost.flops = countLibraryFlops(dispatch.getKernel(), integers);
+    if (dispatch.getKernel() == "matmul")
+      cost.product = {integers[0], integers[2], integers[3], integers[4], integers[5] != 0, integers[6] != 0};
+    else if (dispatch.getKernel().starts_with("attention"))
+      cost.element = integers[0], cost.length = integers[3];
   } else if (auto collective = dyn_cast<plan::CollectiveOp>(command)) {
     cost.wireBytes = collective.getWireBytes();
   }

@@ -31,13 +31,6 @@ int64_t PlanReport::getStepFlops() const {
   return flops;
 }
 
-int64_t PlanReport::getStepDuration() const {
-  int64_t duration = 0;
-  for (const ReportSection &section : sections)
-    duration += section.runsPerStep * section.getDuration();
-  return duration;
-}
-
 std::vector<KindTotal> PlanReport::getKinds() const {
   llvm::StringMap<KindTotal> kinds;
   for (const ReportSection &section : sections)
@@ -171,17 +164,18 @@ static void addParameterTraffic(PlanReport &report) {
   }
 }
 
-PlanReport::PlanReport(ModuleOp module)
-    : module(module), forwardOnly(isForwardOnly(module)), traffic(computeCommunicationReport(module)) {
+PlanReport::PlanReport(ModuleOp module, const TargetRates &rates)
+    : module(module), forwardOnly(isForwardOnly(module)), traffic(computeCommunicationReport(module)), rates(rates) {
   PlanMemory memory(module);
   std::vector<SmallVector<LiveRange, 1>> ranges = memory.computeLiveRanges();
   CommandCosts costs(module);
+  step = predictStep(module, costs, rates);
   CommandTitles titles(module);
   for (plan::SectionOp op : memory.getSections()) {
     ReportSection &section = sections.emplace_back();
     section.name = op.getSymName().str();
-    section.runsPerStep = section.name == "predict" ? 0 : section.name == "micro_next" ? getAccumulationSteps(module) - 1 : 1;
-    std::vector<PredictedCommand> times = predictTimeline(op, costs, getTargetRates());
+    section.runsPerStep = getRunsPerStep(op);
+    std::vector<PredictedCommand> times = predictTimeline(op, costs, rates);
     for (auto [index, command] : llvm::enumerate(op.getBody().front())) {
       auto dispatch = dyn_cast<plan::DispatchOp>(command);
       section.commands.push_back({plan::stringifyQueueKind(getQueue(&command)).str(), costs.getKind(&command).str(),

@@ -251,9 +251,10 @@ void ReportWriter::writeFlops() {
 }
 
 void ReportWriter::writeTimeline() {
-  const TargetRates &rates = getTargetRates();
+  const TargetRates &rates = report.rates;
   json.attributeObject("timeline", [&] {
-    json.attribute("uncalibrated", true);
+    json.attribute("uncalibrated", !rates.isCalibrated());
+    json.attribute("machine", rates.isCalibrated() ? llvm::json::Value(rates.machine) : llvm::json::Value(nullptr));
     json.attribute("target", rates.target);
     json.attributeObject("rates", [&] {
       json.attribute("product_flops_per_second", rates.productFlopsPerSecond);
@@ -261,10 +262,12 @@ void ReportWriter::writeTimeline() {
       json.attribute("other_flops_per_second", rates.otherFlopsPerSecond);
       json.attribute("memory_bytes_per_second", rates.memoryBytesPerSecond);
       json.attribute("wire_bytes_per_second", rates.wireBytesPerSecond);
+      json.attribute("link_bytes_per_second", rates.linkBytesPerSecond);
       json.attribute("command_ns", std::llround(rates.commandSeconds * 1e9));
       json.attribute("collective_ns", std::llround(rates.collectiveSeconds * 1e9));
     });
-    json.attribute("step_ns", report.getStepDuration());
+    json.attribute("step_ns", report.step.duration);
+    json.attribute("exposed_communication_ns", report.step.exposed);
     json.attributeArray("kinds", [&] {
       for (const KindTotal &total : report.getKinds())
         writeRow(json, [&](OStream &row) {

@@ -1,6 +1,7 @@
 //===- Dump.cpp - A container as text -------------------------------------===//
 #include "zero/Container/Dump.h"
 #include "zero/Container/CommandText.h"
+#include <cstdio>
 #include <map>
 
 namespace zero {
@@ -14,6 +15,7 @@ public:
     dumpFile();
     dumpMemory();
     dumpBuckets(/*slots=*/false);
+    dumpPrediction();
     dumpDoors();
     for (const schema::Section *section : records(plan.sections()))
       countCommands(*section);
@@ -129,6 +131,19 @@ private:
         line("  " + name(slot->name()) + " at " + number(slot->offset()) + ": " + shapeText(slot->shape()) +
              schema::EnumNameElementType(bucket->element()));
     }
+  }
+
+  void dumpPrediction() {
+    if (!plan.predicted_step_ns())
+      return;
+    auto milliseconds = [](uint64_t ns) {
+      char number[40];
+      std::snprintf(number, sizeof number, "%.3f ms", static_cast<double>(ns) * 1e-6);
+      return std::string(number);
+    };
+    std::string machine = name(plan.calibration());
+    line("predicted step: " + milliseconds(plan.predicted_step_ns()) + ", of which " + milliseconds(plan.predicted_exposed_ns()) +
+         " wait for communication, " + (machine.empty() ? "uncalibrated" : "calibrated on " + machine));
   }
 
   void dumpDoors() {

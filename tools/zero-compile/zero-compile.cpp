@@ -1,4 +1,6 @@
 //===- zero-compile.cpp - model.onnx or model.mlir -> compiled.bin --------===//
+#include "tools/zero-compile/Calibrate.h"
+#include "zero/Analysis/Calibration.h"
 #include "zero/Analysis/ForwardOnly.h"
 #include "zero/Analysis/MemoryReport.h"
 #include "zero/Analysis/PlanReport.h"
@@ -14,7 +16,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -44,6 +48,18 @@ struct Flags {
                                       llvm::cl::desc("Fail where a rank takes more device memory, say what takes it, and try other stages, micro-batches and "
                                                      "world sizes (default none)"),
                                       llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> calibrate{"calibrate",
+                                llvm::cl::desc("Measure this machine's products, arithmetic, memory and collectives, which takes a minute, keep the rates for "
+                                               "predicted times, and exit (default off)"),
+                                llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> calibration{
+      "calibration",
+      llvm::cl::desc("The rates that times are predicted from, as --calibrate writes them; 'none': those of the table, which are marked uncalibrated (default: those that "
+                     "--calibrate kept for this kind of machine in ~/.cache/zero, or none)"),
+      llvm::cl::value_desc("FILE"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> linkRate{"link-bytes-per-second",
+                                  llvm::cl::desc("What the network between ranks sends, for predicted times (default: all ranks are on one machine)"),
+                                  llvm::cl::value_desc("N"), llvm::cl::cat(category)};
   zero::ImportFlags import{category};
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
@@ -64,10 +80,57 @@ int writeFile(StringRef path, llvm::function_ref<void(raw_ostream &)> write) {
   return 0;
 }
 
-int writeReports(ModuleOp module, const Flags &flags) {
+/// The rates that the flags ask for; says why not.
+std::optional<zero::TargetRates> readRates(const Flags &flags) {
+  zero::TargetRates rates = zero::getTargetRates();
+  bool given = flags.calibration.getNumOccurrences() != 0;
+  std::string path = given ? flags.calibration.getValue() : zero::getCalibrationPath();
+  if (!(given && path == "none") && !path.empty()) {
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file && (given || file.getError() != std::errc::no_such_file_or_directory)) {
+      fail(kBadInput, "cannot read the calibration '" + path + "': " + file.getError().message());
+      return {};
+    }
+    if (file) {
+      llvm::Expected<zero::TargetRates> found = zero::parseRates((*file)->getBuffer());
+      if (!found) {
+        fail(kBadInput, "the calibration '" + path + "' cannot be used: " + llvm::toString(found.takeError()));
+        return {};
+      }
+      rates = std::move(*found);
+    }
+  }
+  rates.linkBytesPerSecond = flags.linkRate.getNumOccurrences() ? static_cast<double>(flags.linkRate) : 0;
+  return rates;
+}
+
+int calibrateMachine(const Flags &flags, const char *program) {
+  std::string path = flags.calibration.getNumOccurrences() ? flags.calibration.getValue() : zero::getCalibrationPath();
+  if (path.empty() || path == "none")
+    return fail(kUsage, "--calibrate needs --calibration=FILE here: there is no folder for it");
+  SmallString<128> runtime(llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&calibrateMachine))));
+  llvm::sys::path::append(runtime, "zero-run");
+  if (!llvm::sys::fs::can_execute(runtime))
+    return fail(kFailed, "--calibrate runs '" + runtime + "', which is not there");
+  if (StringRef folder = llvm::sys::path::parent_path(path); !folder.empty()) {
+    if (std::error_code code = llvm::sys::fs::create_directories(folder))
+      return fail(kBadInput, "cannot make the folder '" + folder + "': " + code.message());
+    if (!llvm::sys::fs::is_directory(folder))
+      return fail(kBadInput, "'" + folder + "' is no folder");
+  }
+  llvm::Expected<zero::TargetRates> rates = zero::calibrate(runtime, llvm::outs());
+  if (!rates)
+    return fail(kFailed, "cannot calibrate: " + llvm::toString(rates.takeError()));
+  if (int code = writeFile(path, [&](raw_ostream &os) { zero::writeRates(*rates, os); }))
+    return code;
+  llvm::outs() << "wrote " << path << "\n";
+  return 0;
+}
+
+int writeReports(ModuleOp module, const Flags &flags, const zero::TargetRates &rates) {
   if (flags.reports.empty())
     return 0;
-  zero::PlanReport report(module);
+  zero::PlanReport report(module, rates);
   for (const std::string &path : flags.reports) {
     auto write = StringRef(path).ends_with(".json") ? zero::writeReportJson : zero::writeReportPage;
     if (int code = writeFile(path, [&](raw_ostream &os) { write(report, os); }))
@@ -102,7 +165,7 @@ zero::Expected<zero::ModelSkeleton> makeSkeleton(ModuleOp module, const std::str
 }
 
 /// Both instruction-set variants; the runtime picks one that all ranks have.
-int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsFolder, const std::string &command) {
+int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsFolder, const std::string &command, const zero::TargetRates &rates) {
   std::vector<zero::KernelObject> objects;
   for (zero::CpuVariant variant : {zero::CpuVariant::X86_64_V3, zero::CpuVariant::X86_64_V4}) {
     zero::Expected<std::string> bytes = zero::compileKernels(module, variant);
@@ -113,7 +176,7 @@ int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsF
   zero::Expected<zero::ModelSkeleton> skeleton = makeSkeleton(module, weightsFolder);
   if (!skeleton.ok())
     return fail(skeleton.status().exitCode(), skeleton.status().message());
-  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command, &*skeleton);
+  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command, &*skeleton, rates);
   return written.ok() ? 0 : fail(written.exitCode(), written.message());
 }
 
@@ -142,6 +205,12 @@ int main(int argc, char **argv) {
     zero::printConfigKeys(llvm::outs());
     return 0;
   }
+  if (flags.linkRate.getNumOccurrences() && flags.linkRate < 1)
+    return fail(kUsage, "--link-bytes-per-second is " + Twine(flags.linkRate) + " but must be at least 1");
+  if (flags.calibrate && !flags.input.empty())
+    return fail(kUsage, "--calibrate compiles nothing, but '" + flags.input + "' is given");
+  if (flags.calibrate)
+    return calibrateMachine(flags, argv[0]);
   if (flags.input.empty())
     return fail(kUsage, "no model given; usage: zero-compile MODEL.onnx --loss=... --labels=NAME --world-size=N -o compiled.bin");
   bool isONNX = StringRef(flags.input).ends_with(".onnx");
@@ -185,6 +254,10 @@ int main(int argc, char **argv) {
       return fail(kUsage, "--report=" + path + " is of the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
   }
 
+  std::optional<zero::TargetRates> rates = readRates(flags);
+  if (!rates)
+    return kBadInput;
+
   DialectRegistry registry;
   zero::registerDialects(registry);
   MLIRContext context(registry);
@@ -223,12 +296,12 @@ int main(int argc, char **argv) {
     return kFailed;
   if (flags.planOnly) {
     zero::printReport(*module, llvm::outs());
-    return writeReports(*module, flags);
+    return writeReports(*module, flags, *rates);
   }
   // Reports first: who finds a program has found all that was asked for.
-  if (int code = writeReports(*module, flags))
+  if (int code = writeReports(*module, flags, *rates))
     return code;
-  if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc))))
+  if (int code = writeBinary(*module, flags, weightsFolder, commandWithoutWorldSize(ArrayRef<const char *>(argv, argc)), *rates))
     return code;
   zero::printReport(*module, llvm::outs());
   llvm::outs() << "wrote " << flags.output << "\n";

@@ -47,7 +47,7 @@ static Expected<unsigned> loopbackRanks(const RunFlags &flags) {
 }
 
 int main(int argc, char **argv) {
-  const uint64_t bytesAtStart = processBytes();
+  const uint64_t bytesAtStart = processBytes(), peakAtStart = peakResidentBytes();
   std::string output;
   auto parsed = parseFlags(argc, argv, output);
   if (!parsed.ok())
@@ -59,6 +59,7 @@ int main(int argc, char **argv) {
   }
   RunFlags &flags = **parsed;
   flags.training.processBytesAtStart = bytesAtStart;
+  flags.training.peakResidentBytesAtStart = peakAtStart;
   if (flags.device == DeviceKind::Trace) {
     if (env::startedByMpirun())
       return fail(Status::badInput("--device=trace shows rank 0 alone: start it without mpirun"));

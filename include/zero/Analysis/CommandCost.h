@@ -6,8 +6,21 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
+#include <array>
 
 namespace zero {
+
+/// Elementwise arithmetic by what it takes: a plain operation is an addition, a product, a comparison, a conversion.
+enum class Arithmetic : unsigned { Plain, Division, Exponential, Logarithm, Tangent, ErrorFunction, Trigonometric };
+inline constexpr unsigned kArithmeticKinds = 7;
+/// "plain", "division" ...
+llvm::StringRef getArithmeticName(Arithmetic kind);
+
+/// Sizes of a matrix product: m x k by k x n. `element` is an ElementType of the container.
+struct ProductShape {
+  int64_t element = 0, m = 0, n = 0, k = 0;
+  bool transposeLhs = false, transposeRhs = false;
+};
 
 /// What one run of a command costs on one rank.
 struct CommandCost {
@@ -16,6 +29,9 @@ struct CommandCost {
   int64_t flops = 0;
   int64_t bytesRead = 0, bytesWritten = 0; ///< sizes of the slices; workspace and staging excluded
   int64_t wireBytes = 0;                   ///< what the rank sends
+  std::array<int64_t, kArithmeticKinds> arithmetic = {}; ///< elements that a generated kernel computes, moves excepted
+  ProductShape product;                                  ///< of kernel matmul
+  int64_t element = 0, length = 0;                       ///< of attention: its ElementType, its keys
 };
 
 /// Costs of commands; what a generated kernel computes is counted once.
@@ -31,6 +47,7 @@ public:
 private:
   struct GeneratedKernel {
     int64_t flops = 0;
+    std::array<int64_t, kArithmeticKinds> arithmetic = {};
     bool updates = false; ///< holds an optimizer's step
   };
   llvm::StringMap<GeneratedKernel> kernels;

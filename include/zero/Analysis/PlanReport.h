@@ -19,8 +19,10 @@
 //     parameters                    name, all_gather_bytes_all_ranks, reduce_scatter_bytes_all_ranks: per step, summed over ranks, so that they
 //                                   are whole numbers; padding_bytes_all_ranks is what buckets send beyond their parameters
 //   flops                           micro_batch, update, step (per rank); kinds: kind, step; sections: section, runs_per_step, flops
-//   timeline                        uncalibrated, target, rates: product_flops_per_second, attention_flops_per_second, other_flops_per_second,
-//                                   memory_bytes_per_second, wire_bytes_per_second, command_ns, collective_ns; step_ns
+//   timeline                        uncalibrated, machine (whose rates they are; null where uncalibrated), target, rates:
+//                                   product_flops_per_second, attention_flops_per_second, other_flops_per_second, memory_bytes_per_second,
+//                                   wire_bytes_per_second, link_bytes_per_second (0: one machine), command_ns, collective_ns;
+//                                   step_ns, exposed_communication_ns (of a step: its compute queue waits)
 //     kinds                         kind, commands, flops, moved_bytes (read and written), wire_bytes, duration_ns: sums of a step
 //     sections                      name, runs_per_step, duration_ns, commands: command, queue, kind, kernel, title, start_ns, duration_ns,
 //                                   flops, read_bytes, written_bytes, wire_bytes
@@ -88,9 +90,11 @@ struct PlanReport {
   std::vector<ParameterTraffic> parameterTraffic;
   int64_t paddingTraffic = 0; ///< of all ranks
 
-  explicit PlanReport(mlir::ModuleOp module);
+  TargetRates rates;  ///< that times are predicted from
+  PredictedStep step; ///< nanoseconds
+
+  explicit PlanReport(mlir::ModuleOp module, const TargetRates &rates = getTargetRates());
   int64_t getStepFlops() const;
-  int64_t getStepDuration() const; ///< nanoseconds
   /// Longest first.
   std::vector<KindTotal> getKinds() const;
 };

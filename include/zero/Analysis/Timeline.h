@@ -2,21 +2,10 @@
 #ifndef ZERO_ANALYSIS_TIMELINE_H
 #define ZERO_ANALYSIS_TIMELINE_H
 
-#include "zero/Analysis/CommandCost.h"
+#include "zero/Analysis/TargetRates.h"
 #include <vector>
 
 namespace zero {
-
-/// Rates of one rank of a target, from the table in lib/Analysis/TargetRates.inc.
-struct TargetRates {
-  llvm::StringRef target;
-  double productFlopsPerSecond, attentionFlopsPerSecond, otherFlopsPerSecond, memoryBytesPerSecond, wireBytesPerSecond;
-  double commandSeconds, collectiveSeconds;
-  bool computeBlocksSubmission;
-};
-
-/// The rates of target `cpu`.
-const TargetRates &getTargetRates();
 
 /// Nanoseconds from the start of the section.
 struct PredictedCommand {
@@ -24,13 +13,23 @@ struct PredictedCommand {
   int64_t end() const { return start + duration; }
 };
 
-/// How long a command of that kind (CommandCosts::getKind) takes, in nanoseconds: the longer of computing and moving, and what each
-/// command takes at least.
+/// How long a command of that kind (CommandCosts::getKind) takes, in nanoseconds. Uncalibrated: the longer of computing and moving;
+/// calibrated: at the rate of its kernel and shape; and what each command takes at least. Of a collective, what ranks of one machine take.
 int64_t predictDuration(llvm::StringRef kind, const CommandCost &cost, const TargetRates &rates);
 
 /// Runs the section's commands on their queues in thought: each starts when its queue is free, it has been submitted, and the events
-/// that it waits for have been recorded. One entry for each command, in order.
+/// that it waits for have been recorded. Collectives of all queues share the link, and where it says so in `rates` the core that computes.
+/// One entry for each command, in order.
 std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates);
+
+/// A step, in nanoseconds; `exposed`: while its compute queue waits. Zero where the program does not train.
+struct PredictedStep {
+  int64_t duration = 0, exposed = 0;
+};
+PredictedStep predictStep(mlir::ModuleOp module, const CommandCosts &costs, const TargetRates &rates);
+
+/// How often a step runs the section.
+int64_t getRunsPerStep(plan::SectionOp section);
 
 } // namespace zero
 

@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace zero {
 
-uint64_t processBytes() {
+/// Sum of those lines of /proc/self/status.
+static uint64_t sumOf(std::initializer_list<std::string_view> lines) {
   uint64_t bytes = 0;
   std::ifstream status("/proc/self/status");
   for (std::string key, rest; status >> key; std::getline(status, rest))
-    if (uint64_t kibibytes; (key == "RssAnon:" || key == "RssShmem:") && status >> kibibytes)
+    if (uint64_t kibibytes; std::find(lines.begin(), lines.end(), key) != lines.end() && status >> kibibytes)
       bytes += kibibytes * 1024;
   return bytes;
 }
+
+uint64_t processBytes() { return sumOf({"RssAnon:", "RssShmem:"}); }
+uint64_t peakResidentBytes() { return sumOf({"VmHWM:"}); }
 
 uint64_t residentBytes(const void *address, uint64_t size) {
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -7,10 +7,14 @@
 namespace zero {
 
 Status CommandWork::run() {
-  int64_t begin = trace ? traceClock() : 0;
+  if (!trace) {
+    Status status = execute();
+    return status.ok() ? status : status.annotate(origin);
+  }
+  int64_t begin = traceClock(), computed = threadClock();
   Status status = execute();
-  if (trace)
-    trace->record(queue, tracedAs, begin, traceClock());
+  computed = threadClock() - computed;
+  trace->record(queue, tracedAs, begin, traceClock(), computed);
   return status.ok() ? status : status.annotate(origin);
 }
 

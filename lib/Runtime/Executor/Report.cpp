@@ -34,6 +34,7 @@ Status MetricsFile::write(const StepReport &report) {
   add("grad_norm", jsonNumber(report.results.gradNorm, kFloat));
   add("learning_rate", jsonNumber(report.learningRate, kDouble));
   add("step_seconds", jsonNumber(report.seconds, kTime));
+  add("predicted_step_seconds", jsonNumber(report.predictedSeconds, kTime));
   add("samples_per_second", jsonNumber(report.samplesPerSecond, kTime));
   add("comm_bytes_all_gather", std::to_string(report.traffic.allGather));
   add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
@@ -47,6 +48,8 @@ Status MetricsFile::write(const StepReport &report) {
   add("peak_device_bytes", std::to_string(report.deviceBytes));
   add("peak_gathered_elements", std::to_string(report.peakGatheredElements));
   add("process_bytes", std::to_string(report.processBytes));
+  add("peak_process_bytes", std::to_string(report.peakProcessBytes));
+  add("peak_resident_bytes", std::to_string(report.peakResidentBytes));
   add("skipped_steps", std::to_string(report.skippedSteps));
   std::string nonFinite;
   for (auto [key, value] : {std::pair("loss", report.results.loss), std::pair("grad_norm", report.results.gradNorm)})

@@ -13,12 +13,15 @@ struct StepReport {
   StepResults results;
   double learningRate;
   double seconds;
+  double predictedSeconds; ///< as the compiler thought
   double samplesPerSecond;
   Traffic traffic; ///< of this step
   CommunicationTimes communication; ///< of this step, of the rank that waited longest
   uint64_t deviceBytes;
   uint64_t peakGatheredElements;
   uint64_t processBytes; ///< beyond those at the entry of main, of the process with most
+  uint64_t peakProcessBytes;  ///< the most of VmHWM beyond what it was at the entry of main
+  uint64_t peakResidentBytes; ///< the most of VmHWM
   uint64_t skippedSteps; ///< up to this one
 };
 

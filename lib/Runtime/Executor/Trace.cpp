@@ -6,11 +6,14 @@
 
 namespace zero {
 
-int64_t traceClock() {
+static int64_t read(clockid_t clock) {
   timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  ::clock_gettime(clock, &now);
   return now.tv_sec * int64_t(1000000000) + now.tv_nsec;
 }
+
+int64_t traceClock() { return read(CLOCK_MONOTONIC); }
+int64_t threadClock() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
 std::string Trace::eventsAsJson(unsigned rank) const {
   static constexpr const char *kNames[kQueueCount] = {"compute", "gather", "reduce"};
@@ -21,9 +24,10 @@ std::string Trace::eventsAsJson(unsigned rank) const {
     json += R"({"name":"thread_name","ph":"M",)" + place + R"(,"args":{"name":")" + kNames[queue] + "\"}},\n";
     for (const Entry &entry : entriesOf[queue]) {
       const TracedCommand &command = commands[entry.command];
-      char times[80], predicted[40];
+      char times[80], predicted[80];
       std::snprintf(times, sizeof times, R"("ts":%.3f,"dur":%.3f)", entry.begin / 1e3, (entry.end - entry.begin) / 1e3);
-      std::snprintf(predicted, sizeof predicted, R"("predicted_us":%.3f)", command.predictedNs / 1e3);
+      std::snprintf(predicted, sizeof predicted, R"("predicted_us":%.3f,"cpu_us":%.3f)", command.predictedNs / 1e3,
+                    entry.computed / 1e3);
       json += R"({"name":)" + jsonString(command.title) + R"(,"cat":)" + jsonString(command.kernel) + R"(,"ph":"X",)" + place + "," + times +
               R"(,"args":{"section":)" + jsonString(command.section) + R"(,"command":)" + std::to_string(command.command) + "," + predicted + "}},\n";
     }
@@ -41,7 +45,8 @@ Status Trace::write(const std::string &path, Bootstrap &bootstrap) const {
       for (const std::string &events : all)
         json += events;
       json.erase(json.size() - 2); // the last comma
-      json += "\n]}\n";
+      json += "\n],\n\"otherData\":{\"prediction\":" +
+              jsonString(calibration.empty() ? "uncalibrated" : "calibrated on " + calibration) + "}}\n";
       ZERO_RETURN_IF_ERROR(file->writeAt(0, json.data(), json.size()));
       return file->commit();
     }();

@@ -13,6 +13,8 @@ inline constexpr size_t kQueueCount = 3;
 
 /// Nanoseconds of a clock that the ranks of one machine share.
 int64_t traceClock();
+/// Nanoseconds that the calling thread has run on some core.
+int64_t threadClock();
 
 /// What a trace says of a command beside its times.
 struct TracedCommand {
@@ -32,14 +34,19 @@ public:
     commands.push_back(std::move(command));
     return static_cast<uint32_t>(commands.size() - 1);
   }
-  void record(size_t queue, uint32_t command, int64_t begin, int64_t end) { entriesOf[queue].push_back({command, begin, end}); }
+  /// `computed`: what the queue's thread ran meanwhile; threads that share its kernels not counted.
+  void record(size_t queue, uint32_t command, int64_t begin, int64_t end, int64_t computed) {
+    entriesOf[queue].push_back({command, begin, end, computed});
+  }
   /// Gathers all ranks' lists; rank 0 writes the file.
   Status write(const std::string &path, Bootstrap &bootstrap) const;
+  /// Whose rates the predicted times come from; empty: uncalibrated.
+  std::string calibration;
 
 private:
   struct Entry {
     uint32_t command;
-    int64_t begin, end;
+    int64_t begin, end, computed;
   };
   std::string eventsAsJson(unsigned rank) const;
   std::vector<TracedCommand> commands;

@@ -66,18 +66,21 @@ private:
   /// Of the processes of all ranks the one that grew most; the communication of the rank that waited longest for it.
   Status measureRanks(StepReport &report) {
     // What is mapped of other ranks' memory is counted there.
-    uint64_t now = processBytes() - bootstrap.bytesOfPeers();
+    uint64_t now = processBytes() - bootstrap.bytesOfPeers(), peak = peakResidentBytes();
     std::ostringstream mine;
     mine.precision(17);
-    mine << now - std::min(now, options.processBytesAtStart) << " " << report.communication.exposed << " " << report.communication.total;
+    mine << now - std::min(now, options.processBytesAtStart) << " " << peak - std::min(peak, options.peakResidentBytesAtStart) << " " << peak
+         << " " << report.communication.exposed << " " << report.communication.total;
     ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine.str()));
     report.communication = {};
     for (const std::string &one : all) {
       std::istringstream words(one);
-      uint64_t bytes = 0;
+      uint64_t bytes = 0, beyondStart = 0, resident = 0;
       CommunicationTimes times;
-      words >> bytes >> times.exposed >> times.total;
+      words >> bytes >> beyondStart >> resident >> times.exposed >> times.total;
       report.processBytes = std::max(report.processBytes, bytes);
+      report.peakProcessBytes = std::max(report.peakProcessBytes, beyondStart);
+      report.peakResidentBytes = std::max(report.peakResidentBytes, resident);
       if (times.exposed >= report.communication.exposed)
         report.communication = times;
     }
@@ -111,6 +114,7 @@ private:
     report.communication = {times.total - timesBefore.total, times.exposed - timesBefore.exposed};
     report.deviceBytes = executor.deviceBytes();
     report.peakGatheredElements = executor.peakGatheredElements();
+    report.predictedSeconds = static_cast<double>(plan.predicted_step_ns()) * 1e-9;
     if (!options.metricsPath.empty())
       ZERO_RETURN_IF_ERROR(measureRanks(report));
     bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
@@ -261,6 +265,7 @@ Status Training::run(Bootstrap &bootstrap) {
     ZERO_RETURN_IF_ERROR(bootstrap.agree(checkExport(options.exportPath, container)));
 
   Trace trace;
+  trace.calibration = text(plan.calibration());
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   executorOptions.delaySeed = env::testDelaySeed();

@@ -23,13 +23,13 @@ static std::string getVariantName(CpuVariant variant) {
 }
 
 Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder,
-                       StringRef path, StringRef command, const ModelSkeleton *model) {
+                       StringRef path, StringRef command, const ModelSkeleton *model, const TargetRates &rates) {
   for (auto buffer : module.getOps<plan::BufferOp>())
     if (!buffer.getOffset())
       return Status::programFailed("buffer '" + buffer.getSymName().str() +
                                    "' has no offset; plan-assign-offsets gives it one");
   ZERO_ASSIGN_OR_RETURN(planbinary::WeightsLayout weights, planbinary::computeWeightsLayout(module));
-  ZERO_ASSIGN_OR_RETURN(std::string records, planbinary::makePlanRecords(module, weights, command));
+  ZERO_ASSIGN_OR_RETURN(std::string records, planbinary::makePlanRecords(module, weights, command, rates));
   // What ranks would refuse is not written.
   if (Status status = verifyPlanRecords(records, weights.rankPartBytes * weights.worldSize, weights.frozenBytes); !status.ok())
     return Status::programFailed("the plan cannot run: " + status.message());

@@ -19,8 +19,8 @@ namespace {
 
 class RecordMaker {
 public:
-  RecordMaker(ModuleOp module, const WeightsLayout &weights)
-      : module(module), weights(weights), memory(module), costs(module) {}
+  RecordMaker(ModuleOp module, const WeightsLayout &weights, const TargetRates &rates)
+      : module(module), weights(weights), memory(module), costs(module), rates(rates) {}
 
   Expected<std::string> run(StringRef command) {
     plan.model = module.getName().value_or(describeUserNames(module.getLoc())).str();
@@ -29,6 +29,10 @@ public:
     plan.accumulation_steps = isForwardOnly(module) ? 1 : getAccumulationSteps(module);
     plan.zero_stage = getConfigInteger(module, "zero_optimization.stage", 0);
     plan.rank_part_bytes = weights.rankPartBytes;
+    PredictedStep step = predictStep(module, costs, rates);
+    plan.predicted_step_ns = step.duration;
+    plan.predicted_exposed_ns = step.exposed;
+    plan.calibration = rates.machine;
     addMemory();
     for (auto kernel : module.getOps<plan::KernelOp>())
       setSliceBytes(addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems()), kernel);
@@ -145,7 +149,7 @@ private:
   void addSection(plan::SectionOp section) {
     auto record = std::make_unique<schema::SectionT>();
     record->name = section.getSymName().str();
-    std::vector<PredictedCommand> predicted = predictTimeline(section, costs, getTargetRates());
+    std::vector<PredictedCommand> predicted = predictTimeline(section, costs, rates);
     for (auto [index, op] : llvm::enumerate(section.getBody().front())) {
       auto command = std::make_unique<schema::CommandT>();
       command->predicted_ns = predicted[index].duration;
@@ -254,6 +258,7 @@ private:
   const WeightsLayout &weights;
   PlanMemory memory;
   CommandCosts costs;
+  const TargetRates &rates;
   schema::PlanT plan;
   llvm::StringMap<uint32_t> kernels;
   llvm::StringMap<int> bucketNumbers;
@@ -261,8 +266,9 @@ private:
 
 } // namespace
 
-Expected<std::string> makePlanRecords(ModuleOp module, const WeightsLayout &weights, StringRef command) {
-  return RecordMaker(module, weights).run(command);
+Expected<std::string> makePlanRecords(ModuleOp module, const WeightsLayout &weights, StringRef command,
+                                      const TargetRates &rates) {
+  return RecordMaker(module, weights, rates).run(command);
 }
 
 } // namespace zero::planbinary

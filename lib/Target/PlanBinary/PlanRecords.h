@@ -4,6 +4,7 @@
 
 #include "Weights.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "zero/Analysis/TargetRates.h"
 #include "zero/Runtime/Base/Status.h"
 #include <string>
 
@@ -11,7 +12,7 @@ namespace zero::planbinary {
 
 /// The Plan section: one record for each op, mechanically.
 Expected<std::string> makePlanRecords(mlir::ModuleOp module, const WeightsLayout &weights,
-                                      llvm::StringRef command);
+                                      llvm::StringRef command, const TargetRates &rates);
 
 } // namespace zero::planbinary
 

@@ -15,6 +15,9 @@ uint64_t processBytes();
 /// /proc/self/pagemap says; 0 where the system does not say.
 uint64_t residentBytes(const void *address, uint64_t size);
 
+/// The most bytes that were in memory for this process at once, pages of mapped files included: VmHWM.
+uint64_t peakResidentBytes();
+
 } // namespace zero
 
 #endif

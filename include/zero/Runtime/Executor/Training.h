@@ -28,7 +28,7 @@ struct TrainingOptions {
   OnNan onNan = OnNan::Stop;
   unsigned threads = 1;
   std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
-  uint64_t processBytesAtStart = 0; ///< of this process at the entry of main (ProcessMemory.h)
+  uint64_t processBytesAtStart = 0, peakResidentBytesAtStart = 0; ///< of this process at the entry of main (ProcessMemory.h)
 
   /// Whoever asks for predictions alone wants those of the weights as they are.
   bool trains() const { return predictPath.empty() || steps != 0 || epochs != 0; }

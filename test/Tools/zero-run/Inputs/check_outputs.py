@@ -5,10 +5,10 @@ import struct
 import sys
 
 folder = pathlib.Path(sys.argv[1])
-keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "samples_per_second", "comm_bytes_all_gather",
+keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "predicted_step_seconds", "samples_per_second", "comm_bytes_all_gather",
         "comm_bytes_reduce_scatter", "comm_bytes_control", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency",
         "peak_device_bytes", "peak_gathered_elements",
-        "process_bytes", "skipped_steps"]
+        "process_bytes", "peak_process_bytes", "peak_resident_bytes", "skipped_steps"]
 exact = ["step", "loss", "grad_norm", "learning_rate", "comm_bytes_all_gather", "comm_bytes_reduce_scatter", "comm_bytes_control",
          "peak_device_bytes", "peak_gathered_elements", "skipped_steps"]
 runs = [[json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()] for name in ("loopback", "mpi")]
@@ -19,7 +19,7 @@ for steps in runs:
         assert step["learning_rate"] == 0.5
         assert step["comm_bytes_all_gather"] == step["comm_bytes_reduce_scatter"] == 256
         assert step["comm_bytes_control"] == 24 * 8 + 4 + 8
-        assert step["process_bytes"] > 0
+        assert step["process_bytes"] > 0 and step["peak_resident_bytes"] > step["peak_process_bytes"] > 0
         total, exposed = step["comm_seconds"], step["exposed_comm_seconds"]
         assert exposed > 0 and total > 0, step
         assert abs(step["comm_overlap_efficiency"] - max(total - exposed, 0) / total) < 1e-3, step

@@ -1,0 +1,45 @@
+//===- Calibration.h - Rates of a machine, measured -----------------------===//
+//
+// `zero-compile --calibrate` runs programs and gives what their commands cost and took to `fitRates`; what comes out is kept as JSON:
+//
+//   format "zero-calibration", format_version 1, target, machine
+//   product_flops_per_second, attention_flops_per_second (medians), memory_bytes_per_second, wire_bytes_per_second, command_ns,
+//   collective_ns, collectives_use_core
+//   products   element, m, n, k, transpose_lhs, transpose_rhs, flops_per_second
+//   kernels    kind, element, length, flops_per_second or bytes_per_second
+//   elements_per_second   by kind of arithmetic
+//
+//===----------------------------------------------------------------------===//
+#ifndef ZERO_ANALYSIS_CALIBRATION_H
+#define ZERO_ANALYSIS_CALIBRATION_H
+
+#include "zero/Analysis/TargetRates.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace zero {
+
+/// A command, what it costs, and how long it took.
+struct CommandSample {
+  std::string kind;
+  CommandCost cost;
+  double seconds = 0;
+};
+
+/// The rates that samples of one machine show. Kernels of the library have a rate each; generated code one for each kind of
+/// arithmetic (samples in which one kind besides `plain` is most of the work) and one for what it streams (kind `update`);
+/// collectives a line over their bytes. What no sample shows stays as in the table.
+TargetRates fitRates(llvm::ArrayRef<CommandSample> samples, llvm::StringRef machine);
+
+void writeRates(const TargetRates &rates, llvm::raw_ostream &os);
+/// The error says what is missing or no number; it does not name the file.
+llvm::Expected<TargetRates> parseRates(llvm::StringRef json);
+
+/// This machine, as its calibration is named: "AMD EPYC 9R14, x86-64-v4".
+std::string describeMachine();
+/// Where its calibration is kept: $XDG_CACHE_HOME/zero (or ~/.cache/zero)/calibration-MACHINE.json. Empty where there is no home.
+std::string getCalibrationPath();
+
+} // namespace zero
+
+#endif

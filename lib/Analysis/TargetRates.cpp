@@ -1,0 +1,68 @@
+//===- TargetRates.cpp - How fast a rank of a target is -------------------===//
+#include "zero/Analysis/TargetRates.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+namespace zero {
+
+const TargetRates &getTargetRates() {
+  static const TargetRates rates = [] {
+    TargetRates made;
+    auto set = [&](const char *target, double product, double attention, double other, double memory, double wire, double command,
+                   double collective, bool blocks) {
+      made.target = target;
+      made.productFlopsPerSecond = product * 1e9;
+      made.attentionFlopsPerSecond = attention * 1e9;
+      made.otherFlopsPerSecond = other * 1e9;
+      made.memoryBytesPerSecond = memory * 1e9;
+      made.wireBytesPerSecond = wire * 1e9;
+      made.commandSeconds = command * 1e-6;
+      made.collectiveSeconds = collective * 1e-6;
+      made.computeBlocksSubmission = blocks;
+    };
+#define ZERO_TARGET_RATES(target, ...) set(#target, __VA_ARGS__);
+#include "TargetRates.inc"
+    return made;
+  }();
+  return rates;
+}
+
+static double distance(int64_t a, int64_t b) {
+  double d = std::log2(std::max<int64_t>(a, 1)) - std::log2(std::max<int64_t>(b, 1));
+  return d * d;
+}
+
+double TargetRates::getProductRate(const ProductShape &shape) const {
+  // Seconds of an operation, weighted by the fourth power of the distance in doublings of the sizes.
+  double weights = 0, seconds = 0;
+  for (const ProductRate &rate : products) {
+    const ProductShape &known = rate.shape;
+    if (known.element != shape.element || known.transposeLhs != shape.transposeLhs || known.transposeRhs != shape.transposeRhs)
+      continue;
+    double squared = distance(known.m, shape.m) + distance(known.n, shape.n) + distance(known.k, shape.k);
+    double weight = 1 / ((squared + 1e-3) * (squared + 1e-3));
+    weights += weight;
+    seconds += weight / rate.flopsPerSecond;
+  }
+  return weights > 0 ? weights / seconds : productFlopsPerSecond;
+}
+
+std::optional<KernelRate> TargetRates::getKernelRate(llvm::StringRef kind, int64_t element, int64_t length) const {
+  const KernelRate *below = nullptr, *above = nullptr; // the nearest lengths
+  for (const KernelRate &rate : kernels) {
+    if (rate.kind != kind || rate.element != element)
+      continue;
+    if (rate.length <= length && (!below || rate.length > below->length))
+      below = &rate;
+    if (rate.length >= length && (!above || rate.length < above->length))
+      above = &rate;
+  }
+  if (!below || !above || below == above)
+    return below || above ? std::optional(below ? *below : *above) : std::nullopt;
+  double part = std::log2(double(length) / below->length) / std::log2(double(above->length) / below->length);
+  KernelRate between = *below;
+  between.flopsPerSecond = 1 / ((1 - part) / below->flopsPerSecond + part / above->flopsPerSecond);
+  return between;
+}
+
+} // namespace zero
