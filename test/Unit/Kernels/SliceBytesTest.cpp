@@ -44,6 +44,9 @@ const Case cases[] = {
     {"matmul", {0, 2, 1, 33, 17, 0, 1, 40, 19, 700, 21, 33, 33}},
     {"matmul", {1, 2, 3, 5, 4, 0, 0, 12, 4, 20, 5, 15, 5}},
     {"matmul", {0, 1, 4, 3, 0, 0, 0, 0, 0, 0, 3, 0, 3}},
+    {"matmul", {2, 3, 4, 6, 5, 1, 1, 24, 4, 31, 5, 24, 6}},
+    {"matmul", {3, 2, 1, 33, 17, 0, 1, 40, 19, 700, 21, 33, 33}},
+    {"matmul", {3, 1, 5, 7, 3, 1, 0, 0, 6, 0, 7, 0, 9}},
     {"strided_copy", {4, 2, 3, 5, 2, 7, 1, 4, 5, 1}},
     {"strided_copy", {2, 2, 3, 5, 14, -5, -1, 0, 1, 3}},
     {"strided_copy", {8, 3, 2, 3, 4, 0, 0, 1, 0, 0, 12, 4, 1}},
@@ -52,6 +55,7 @@ const Case cases[] = {
     {"gather", {4, 4, 2, 5, 3, 6}},
     {"gather", {2, 7, 1, 1, 7, 11}},
     {"scatter_add", {0, 4, 2, 5, 3, 6}},
+    {"scatter_add", {3, 4, 2, 5, 3, 6}},
     {"scatter", {1, 0, 5, 2, 4, 3, 5}},
     {"top_k", {0, 2, 9, 3, 4, 0}},
     {"cumsum", {0, 2, 9, 3, 0, 1}},
@@ -62,6 +66,7 @@ const Case cases[] = {
     {"conv_weight_grad", {0, 2, 6, 4, 2, 2, 5, 7, 3, 2, 1, 2, 1, 0, 0, 1, 1, 1}, {}, 1},
     {"conv", {0, 1, 3, 3, 3, 1, 20, 3, 1, 1, 1, 1}, {}, 1},
     {"sum_squares", {0, 64, 7, 200}},
+    {"sum_squares", {3, 64, 7, 200}},
     {"norm", {}},
 };
 
@@ -75,9 +80,7 @@ void check(const Case &one) {
     std::vector<Guarded> slices;
     std::vector<const void *> pointers;
     // Reads are zeros: numbers, and indices that lie inside.
-    KernelOptions options;
-    options.variant = testVariant();
-    auto kernel = prepareKernel(one.name, one.integers, one.reals, options);
+    auto kernel = prepareKernel(one.name, one.integers, one.reals, testOptions());
     ASSERT_EQ(messageOf(kernel.status()), "");
     static constexpr struct {
       std::string_view name;
@@ -116,9 +119,9 @@ TEST(SliceBytes, KernelsStayInside) {
 
 TEST(SliceBytes, AttentionStaysInside) {
   // B T S H G D causal mask mask_B mask_H; heads side by side in a position, with a gap between positions.
-  for (int64_t mask : {0, 1}) {
-    int64_t B = 2, T = 5, S = 7, H = 4, G = 2, D = 6;
-    std::vector<int64_t> integers{0, B, T, S, H, G, D, 0, mask, 1, H};
+  for (auto [element, mask] : {std::pair<int64_t, int64_t>{0, 0}, {0, 1}, {2, 1}, {3, 0}, {3, 1}}) {
+    int64_t B = 2, T = 5, S = 7, H = 4, G = 2, D = element == 3 ? 7 : 6;
+    std::vector<int64_t> integers{element, B, T, S, H, G, D, 0, mask, 1, H};
     auto view = [&](int64_t positions, int64_t heads) {
       int64_t position = heads * D + 3;
       integers.insert(integers.end(), {positions * position, position, D});
