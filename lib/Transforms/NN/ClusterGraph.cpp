@@ -21,7 +21,6 @@ ClusterGraph::ClusterGraph(Block &block, llvm::function_ref<bool(Operation *)> i
     if (isTransparent(ops[i]))
       continue;
     parents[i] = i;
-    ranks[i] = sequence.size();
     sequence.push_back(i);
     members[i].push_back(ops[i]);
     llvm::SetVector<Operation *> found, work;
@@ -33,6 +32,23 @@ ClusterGraph::ClusterGraph(Block &block, llvm::function_ref<bool(Operation *)> i
     for (Operation *reader : found)
       readerNumbers[i].push_back(numbers.at(reader));
   }
+  orderSequence();
+}
+
+/// What is computed far behind all that it reads (a derivative, in the backward pass) is joined with that rather than with what
+/// stands around it: it takes its place there, so that nobody searches the ops between.
+void ClusterGraph::orderSequence() {
+  constexpr unsigned kFar = 64;
+  std::vector<unsigned> labels(ops.size(), 0); // first of the latest operand, then an op's own
+  for (unsigned i : sequence) {
+    if (labels[i] == 0 || i - labels[i] <= kFar)
+      labels[i] = i;
+    for (unsigned reader : readerNumbers[i])
+      labels[reader] = std::max(labels[reader], labels[i]);
+  }
+  llvm::sort(sequence, [&](unsigned a, unsigned b) { return std::pair(labels[a], a) < std::pair(labels[b], b); });
+  for (auto [rank, node] : llvm::enumerate(sequence))
+    ranks[node] = rank;
 }
 
 unsigned ClusterGraph::find(unsigned number) const {
@@ -68,6 +84,7 @@ bool ClusterGraph::tryJoin(Operation *a, Operation *b) {
   while (!work.empty()) {
     unsigned node = work.top().second;
     work.pop();
+    ++steps;
     for (Operation *member : members[node])
       for (unsigned reader : readerNumbers[numbers.at(member)]) {
         unsigned next = find(reader);
@@ -81,6 +98,7 @@ bool ClusterGraph::tryJoin(Operation *a, Operation *b) {
   }
   // The others come first, then the joined node, then what it reaches.
   SmallVector<unsigned> before, after;
+  steps += end - begin;
   for (unsigned i = begin + 1; i < end; ++i)
     if (sequence[i] != kNone)
       (marks[sequence[i]] == search ? after : before).push_back(sequence[i]);

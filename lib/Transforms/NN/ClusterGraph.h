@@ -30,10 +30,13 @@ public:
   bool tryJoin(mlir::Operation *a, mlir::Operation *b);
   /// Where the op stood in the block.
   size_t getPlace(mlir::Operation *op) const { return numbers.at(op); }
+  /// The nodes looked at by all joins so far: what they cost.
+  uint64_t getSteps() const { return steps; }
 
 private:
   static constexpr unsigned kNone = ~0u;
   unsigned find(unsigned number) const;
+  void orderSequence();
 
   // Ops are their number in the block here.
   llvm::DenseMap<mlir::Operation *, unsigned> numbers;
@@ -45,6 +48,7 @@ private:
   std::vector<unsigned> ranks;    // of leaders in the sequence
   std::vector<unsigned> marks;    // the search that last reached the leader
   unsigned search = 0;
+  uint64_t steps = 0;
 };
 
 } // namespace zero

@@ -141,6 +141,7 @@ public:
     buildGroups();
     return success();
   }
+  uint64_t getJoinSteps() const { return graph.getSteps(); }
 
 private:
   // ---- What belongs to which cluster -------------------------------------------------------------
@@ -645,8 +646,10 @@ public:
       if (function.isExternal())
         continue;
       prepareForGroups(function);
-      if (failed(GroupFormer(function).run()))
+      GroupFormer former(function);
+      if (failed(former.run()))
         return signalPassFailure();
+      joinSteps += former.getJoinSteps();
     }
   }
 };

@@ -202,6 +202,7 @@ def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {
     Output: `%y = nn.group(%x) { nn.reduce; nn.broadcast; nn.sub; nn.exp; nn.yield }`
     (* example: test/Transforms/NN/form-groups.mlir *)
   }];
+  let statistics = [Statistic<"joinSteps", "join-steps", "Ops looked at to find out what may be joined">];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNVerifyKernels : Pass<"nn-verify-kernels", "::mlir::ModuleOp"> {

@@ -16,7 +16,8 @@ def PlanAssignOffsets : Pass<"plan-assign-offsets", "::mlir::ModuleOp"> {
     (* example: test/Transforms/Plan/assign-offsets.mlir *)
   }];
   let statistics = [Statistic<"arenaBytes", "arena-bytes", "Bytes of all arenas">,
-                    Statistic<"lowerBoundBytes", "lower-bound-bytes", "Bytes that no packing can save">];
+                    Statistic<"lowerBoundBytes", "lower-bound-bytes", "Bytes that no packing can save">,
+                    Statistic<"packingSteps", "packing-steps", "Pairs of buffers that live at once and were looked at, or buffers where those are too many">];
 }
 def PlanInsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
   let summary = "Orders accesses to the same bytes from different queues by events, none of them redundant.";
