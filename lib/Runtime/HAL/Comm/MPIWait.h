@@ -20,7 +20,7 @@ public:
 /// How long a thread sleeps between two looks at its requests. What comes at a steady rate teaches it to look about as often as
 /// something comes: each look takes the core from the computation.
 struct MpiPace {
-  static constexpr int64_t kShortestNs = 20'000, kLongestNs = 500'000;
+  static constexpr int64_t kShortestNs = 20'000, kLongestNs = 1'000'000;
   int64_t intervalNs = kShortestNs;
 };
 
