@@ -141,7 +141,7 @@ template <typename T> Tensors reference(const Case &c, const Tensors &t) {
   return r;
 }
 
-/// Runs both kernels; every buffer starts `offset` bytes after a page.
+/// Runs both kernels; every buffer starts `offset` bytes after a page, floats at their alignment.
 template <typename T, typename Parallel>
 Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 0) {
   Layout l(c);
@@ -149,7 +149,7 @@ Tensors run(const Case &c, const Tensors &t, Parallel parallel, size_t offset = 
   auto wide = [](const Aligned<T> &values) { return std::vector<float>(values.data(), values.data() + values.size()); };
   Aligned<T> inputs(narrow(t.inputs), offset), mask(narrow(t.mask), offset), outGradient(narrow(t.outGradient), offset);
   Aligned<T> out(l.outSize, offset, T(7.0f)), gradients(l.inputSize, offset, T(7.0f));
-  Aligned<float> logSumExp(c.B * c.H * c.T, offset, 7);
+  Aligned<float> logSumExp(c.B * c.H * c.T, (offset + 3) / 4 * 4, 7);
   float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<int64_t> integers = integersOf(c, false, kElement<T>), gradIntegers = integersOf(c, true, kElement<T>);
   Aligned<float> workspace(kernelWorkspaceBytes("attention", integers) / 4 + 16, 0, nan);
