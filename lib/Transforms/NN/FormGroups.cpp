@@ -556,13 +556,26 @@ private:
       SmallVector<Value> results;
     };
     SmallVector<Replacement> replacements;
-    for (const Cluster &cluster : all)
+    SmallVector<Operation *> widenings;
+    for (const Cluster &cluster : all) {
       replacements.push_back({buildGroup(cluster), resultsOf(cluster)});
+      if (cluster.members.size() == 1 && isWidening(cluster.members.front()))
+        widenings.push_back(replacements.back().group);
+    }
     for (Replacement &replacement : replacements)
       for (auto [old, result] : llvm::zip_equal(replacement.results, replacement.group.getResults()))
         old.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner() != old.getDefiningOp(); });
     sortByUse(block);
     eraseDeadOps(cast<func::FuncOp>(block.getParentOp()));
+    // What is widened for the library is ready long before it is read.
+    for (Operation &op : block)
+      if (isWidening(&op))
+        widenings.push_back(&op);
+    for (Operation *op : widenings) {
+      auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+      if (!op->use_empty())
+        op->moveBefore(*std::min_element(op->user_begin(), op->user_end(), isBefore));
+    }
   }
 
   /// Whether `user` needs the value of the light op in memory.

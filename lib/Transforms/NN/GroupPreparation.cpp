@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "GroupPreparation.h"
 #include "LayoutTree.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -145,14 +146,20 @@ bool mayReadInside(Operation *user) {
   return user->hasTrait<nn::ElementwiseOp>() || isa<nn::ReduceOp>(user) || isLight(user);
 }
 
-/// What ops outside of groups read of a widening is a value of its own: one of a parameter must be clonable beside each gather.
+/// Each op outside of groups that reads a widening gets its own, before it: no 32 bits are kept for the next, and one of a
+/// parameter must be clonable beside each gather.
 static void separateWidenings(func::FuncOp function) {
-  for (Operation &op : function.getBody().front()) {
-    bool isReadInside = isWidening(&op) && llvm::any_of(op.getUsers(), mayReadInside);
-    if (!isReadInside || llvm::all_of(op.getUsers(), mayReadInside))
-      continue;
-    Value outside = OpBuilder(&op).clone(op)->getResult(0);
-    op.getResult(0).replaceUsesWithIf(outside, [](OpOperand &use) { return !mayReadInside(use.getOwner()); });
+  SmallVector<Operation *> widenings;
+  for (Operation &op : function.getBody().front())
+    if (isWidening(&op))
+      widenings.push_back(&op);
+  for (Operation *op : widenings) {
+    llvm::SetVector<Operation *> users(op->user_begin(), op->user_end());
+    for (Operation *user : users)
+      if (!mayReadInside(user))
+        user->replaceUsesOfWith(op->getResult(0), OpBuilder(user).clone(*op)->getResult(0));
+    if (op->use_empty())
+      op->erase();
   }
 }
 

@@ -23,7 +23,7 @@ bool mayReadInside(mlir::Operation *user);
 void eraseDeadOps(mlir::func::FuncOp function);
 
 /// No dead ops; every reduction along one run of neighbouring axes and not of a constant; every broadcast
-/// with light operands of its own; every widening read inside groups only, or outside only.
+/// with light operands of its own; every widening read inside groups only, or by one op outside.
 void prepareForGroups(mlir::func::FuncOp function);
 
 } // namespace zero

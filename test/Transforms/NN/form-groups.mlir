@@ -291,3 +291,25 @@ func.func @outside(%w: tensor<64xbf16> {nn.role = #nn.role<parameter "w">}) -> (
   %2 = nn.neg %0 : tensor<64xf32>
   return %1, %2 : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Each reader of the library widens for itself, right before it: a convolution's gradient keeps 16 bits of input and weight.
+// CHECK-LABEL: func.func @readers
+// CHECK:         %[[X:.*]] = nn.group
+// CHECK-DAG:     %[[W1:.*]] = nn.cast %arg1 : tensor<4x3x1xbf16> to tensor<4x3x1xf32>
+// CHECK-DAG:     %[[X1:.*]] = nn.group(%{{.*}} = %[[X]] : tensor<2x3x8xbf16>) -> (tensor<2x3x8xf32>) {
+// CHECK:         nn.conv %[[X1]], %[[W1]]
+// CHECK:         nn.cumsum
+// CHECK-DAG:     %[[W2:.*]] = nn.cast %arg1 : tensor<4x3x1xbf16> to tensor<4x3x1xf32>
+// CHECK-DAG:     %[[X2:.*]] = nn.group(%{{.*}} = %[[X]] : tensor<2x3x8xbf16>) -> (tensor<2x3x8xf32>) {
+// CHECK:         nn.conv %[[X2]], %[[W2]]
+func.func @readers(%x: tensor<2x3x8xf32>, %w: tensor<4x3x1xbf16> {nn.role = #nn.role<parameter "w">}) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
+  %0 = nn.cast %x : tensor<2x3x8xf32> to tensor<2x3x8xbf16>
+  %1 = nn.cast %0 : tensor<2x3x8xbf16> to tensor<2x3x8xf32>
+  %2 = nn.cast %w : tensor<4x3x1xbf16> to tensor<4x3x1xf32>
+  %3 = nn.conv %1, %2 strides [1] low [0] high [0] dilations [1] : tensor<2x3x8xf32>, tensor<4x3x1xf32> -> tensor<2x4x8xf32>
+  %4 = nn.cumsum %3 axis 2 : tensor<2x4x8xf32>
+  %5 = nn.conv %1, %2 strides [1] low [0] high [0] dilations [1] : tensor<2x3x8xf32>, tensor<4x3x1xf32> -> tensor<2x4x8xf32>
+  return %4, %5 : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+}
