@@ -115,7 +115,8 @@ inline Status checkCollectives(Channel &channel, unsigned rank, unsigned ranks, 
 }
 
 /// reduce_scatter from every type of float to every type: the sum is float32 and rounded once.
-inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
+inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements,
+                              std::pmr::memory_resource *memory = std::pmr::get_default_resource()) {
   constexpr FloatType types[] = {FloatType::F32, FloatType::F16, FloatType::BF16};
   for (FloatType type : types)
     for (FloatType targetType : types)
@@ -123,7 +124,7 @@ inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, u
         if (inPlace && type != targetType)
           continue;
         uint64_t size = sizeOf(type), before = channel.bytesSent();
-        std::vector<std::byte> whole(elements * ranks * size), own(elements * sizeOf(targetType));
+        std::pmr::vector<std::byte> whole(elements * ranks * size, memory), own(elements * sizeOf(targetType), memory);
         std::vector<std::byte> staging(reduceScatterStagingBytes(elements * size, ranks) + 1);
         for (uint64_t i = 0; i < elements * ranks; ++i)
           store(type, whole.data(), i, valueOf(rank, i));
@@ -220,6 +221,8 @@ inline zero::Status zero::test::checkSharedMemory(Bootstrap &bootstrap) {
     std::pmr::monotonic_buffer_resource part(arena->data() + begin, size, std::pmr::null_memory_resource());
     for (uint64_t count : kSizes)
       ZERO_RETURN_IF_ERROR(checkCollectives(channel, rank, ranks, count, shared ? &part : std::pmr::get_default_resource()));
+    for (uint64_t count : {uint64_t(1), uint64_t(40001)})
+      ZERO_RETURN_IF_ERROR(checkFloatTypes(channel, rank, ranks, count, shared ? &part : std::pmr::get_default_resource()));
     return {};
   };
   Status inThread;
