@@ -59,8 +59,19 @@ Status MetricsFile::write(const StepReport &report) {
   if (!nonFinite.empty())
     add("non_finite", "{" + nonFinite + "}");
   line += "}\n";
-  if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
-    return cannotWrite(path);
+  for (size_t done = 0; done < line.size();) {
+    ssize_t written = ::write(::fileno(file), line.data() + done, line.size() - done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      Status status = cannotWrite(path);
+      // Whole lines stay. (A device cannot be cut: nothing is to be done about it.)
+      [[maybe_unused]] int cut = ::ftruncate(::fileno(file), static_cast<off_t>(size));
+      return status;
+    }
+    done += static_cast<size_t>(written);
+  }
+  size += line.size();
   return {};
 }
 

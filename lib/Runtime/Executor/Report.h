@@ -35,6 +35,7 @@ public:
 private:
   std::string path;
   std::FILE *file = nullptr;
+  uint64_t size = 0; ///< of the lines that are there whole
 };
 
 /// A line that is drawn over on a terminal; plain lines in a log.

@@ -297,16 +297,22 @@ Status Training::run(Bootstrap &bootstrap) {
     ZERO_ASSIGN_OR_RETURN(run.stepsPerLine, stepsPerPrint(container));
     status = run.train();
   }
-  if (status.ok() && !options.predictPath.empty())
-    status = predict(options.predictPath, container, samples.get(), *executor, bootstrap);
-  const bool finished = status.ok();
-  bootstrap.view().moveTo(JobView::kExporting);
-  if (finished && !options.exportPath.empty())
-    status = exportParameters(options.exportPath, container, *executor, bootstrap);
-  // An export that fails, on all ranks alike, does not take the trace with it; a rank that is lost does.
-  if (finished && !options.tracePath.empty() && (status.ok() || bootstrap.agreedOnError())) {
-    Status traced = trace.write(options.tracePath, bootstrap);
-    status = status.ok() ? traced : bootstrap.agree(status);
+  // Of what is written after training one that fails, on all ranks alike, does not take the others with it: the weights may be the
+  // work of days. A rank that is lost does. The first failure is the job's.
+  auto write = [&](const std::string &path, auto action) {
+    if (path.empty() || !(status.ok() || bootstrap.agreedOnError()))
+      return;
+    Status outcome = action();
+    if (status.ok() || (!outcome.ok() && !bootstrap.agreedOnError()))
+      status = outcome;
+    else
+      status = bootstrap.agree(status);
+  };
+  if (status.ok()) {
+    write(options.predictPath, [&] { return predict(options.predictPath, container, samples.get(), *executor, bootstrap); });
+    bootstrap.view().moveTo(JobView::kExporting);
+    write(options.exportPath, [&] { return exportParameters(options.exportPath, container, *executor, bootstrap); });
+    write(options.tracePath, [&] { return trace.write(options.tracePath, bootstrap); });
   }
   // While this rank's buffers live: peers may still be reading them.
   if (!status.ok() && !bootstrap.agreedOnError())
