@@ -55,7 +55,8 @@ Value Lanes::roundTo(Value value, Type element) const {
   }
   if (!element.isBF16())
     return value;
-  // Half of the last place but one bit, and that bit where the last place is odd.
+  // Half of the last place but one bit, and that bit where the last place is odd. In integers everywhere: the instruction of
+  // AVX512_BF16 loses subnormal numbers, so a machine that has it would give other bits.
   Value bits = bitcast(value, i32());
   Value odd = both(shiftRight(bits, 16), integer(i32(), 1));
   Value rounded = add(add(bits, integer(i32(), 0x7fff)), odd);
