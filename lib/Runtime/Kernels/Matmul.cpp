@@ -22,6 +22,8 @@
 #include "lib/Runtime/Kernels/Parameters.h"
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -55,8 +57,10 @@ struct Cut {
 
 Cut chooseCut(const Shape &s, bool copiesGaps, bool isNarrow) {
   double flops = 2.0 * s.batch * s.m * s.n * s.k;
-  // Products of 16 bit run at twice the speed.
-  int64_t blocks = std::clamp<int64_t>(static_cast<int64_t>(flops / kBlockFlops / (isNarrow ? 2 : 1)), 1, kMaxBlocks);
+  // Products of 16 bit run at twice the speed. A power of two, from half a block's work on at least two: three blocks would leave the
+  // second thread idle for a third of the time.
+  double wanted = flops / kBlockFlops / (isNarrow ? 2 : 1);
+  int64_t blocks = wanted < 0.5 ? 1 : std::clamp<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::ceil(std::min<double>(wanted, kMaxBlocks)))), 2, kMaxBlocks);
   auto size = [&](int64_t extent, int64_t grain) {
     int64_t each = (extent + blocks - 1) / blocks;
     return std::max<int64_t>((each + grain - 1) / grain * grain, 1);

@@ -1,6 +1,7 @@
 //===- MatmulTest.cpp - matmul --------------------------------------------===//
 #include "KernelHarness.h"
 #include "lib/Runtime/Kernels/Narrow.h"
+#include <array>
 #include <cmath>
 
 using namespace zero;
@@ -185,6 +186,32 @@ TEST(Matmul, NarrowSumsAreFloat32) {
   EXPECT_EQ(wide(256, 1, 1), 258.0f); // 257 is no bf16
   EXPECT_EQ(wide(INFINITY, 1, 1), INFINITY);
   EXPECT_TRUE(std::isnan(wide(INFINITY, -INFINITY, 1)));
+}
+
+/// Counts the items of a kernel.
+class Counting : public ParallelFor {
+public:
+  void run(int64_t count, void (*body)(void *, int64_t, int64_t), void *context) override {
+    items = count;
+    body(context, 0, count);
+  }
+  int64_t items = 0;
+};
+
+TEST(Matmul, TwoThreadsFindEqualWork) {
+  // Products of a GPT of width 256 on 1024 tokens: about one block's work, three blocks' and four, forward and backward.
+  for (int64_t n : {256, 768, 1024})
+    for (auto [m, columns, k, lhs, rhs] : {std::array<int64_t, 5>{1024, n, 256, 0, 0}, {1024, 256, n, 0, 1}, {256, n, 1024, 1, 0}}) {
+      std::vector<float> a(m * k), b(k * columns), out(m * columns);
+      auto kernel = prepareKernel("matmul", std::vector<int64_t>{0, 1, m, columns, k, lhs, rhs, 0, lhs ? m : k, 0, rhs ? k : columns, 0, columns},
+                                  {}, testOptions());
+      ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+      void *pointers[] = {a.data(), b.data(), out.data()};
+      Counting counting;
+      EXPECT_OK((*kernel)->run(pointers, counting));
+      EXPECT_GE(counting.items, 2) << m << " x " << columns << " x " << k;
+      EXPECT_EQ(counting.items % 2, 0) << m << " x " << columns << " x " << k;
+    }
 }
 
 TEST(Matmul, NoElements) {
