@@ -124,11 +124,13 @@ def Plan_StateOp : Plan_Op<"state", []> {
   let summary = "A state of the run: where it is and what it starts from.";
   let description = [{
     `role` is the `nn.role` kind (parameter, frozen, gradient, exp_avg, ...), `name` the bucket's name (or the frozen tensor's). `sharded`: the
-    slice is this rank's range of the bucket. Parameters and frozen weights start from the file's weights, the rest from zero.
-    `data` says where these bytes come from: `#nn.external` or an ElementsAttr for a frozen tensor, an array of them (one
-    for each slot of the bucket) for a parameter.
+    slice is this rank's range of the bucket. `element` is there where it is not the bucket's. Parameters, masters and frozen
+    weights start from the file's weights, scalars (loss_scale, scale_window_steps, scale_hysteresis) from their number, the rest
+    from zero. `data` says where these bytes come from: `#nn.external` or an ElementsAttr for a frozen tensor or a scalar, an array of
+    them (one for each slot of the bucket) for a parameter, whose master starts from the same.
   }];
-  let arguments = (ins StrAttr:$role, StrAttr:$name, Plan_SliceAttr:$slice, UnitAttr:$sharded, OptionalAttr<AnyAttr>:$data);
+  let arguments = (ins StrAttr:$role, StrAttr:$name, Plan_SliceAttr:$slice, UnitAttr:$sharded, OptionalAttr<TypeAttr>:$element,
+                       OptionalAttr<AnyAttr>:$data);
   let assemblyFormat = "$role $name `at` $slice attr-dict";
 }
 
@@ -139,7 +141,7 @@ def Plan_StepScalarOp : Plan_Op<"step_scalar", []> {
 }
 
 def Plan_StepResultOp : Plan_Op<"step_result", []> {
-  let summary = "A 0-d f32 or i64 that the executor reads after `update`: loss, grad_norm, label_count, skipped; or before it: loss_sum, the rank's own.";
+  let summary = "A 0-d f32 or i64 that the executor reads after `update`: loss, grad_norm, label_count, skipped; or before it: loss_sum, the rank's own, and loss_scale, what the step's gradients were multiplied by.";
   let arguments = (ins StrAttr:$kind, TypeAttr:$element, Plan_SliceAttr:$slice);
   let assemblyFormat = "$kind $element `at` $slice attr-dict";
 }

@@ -8,15 +8,27 @@ using zero::plan::CollectiveKind;
 
 namespace zero {
 
-int64_t getConfigInteger(ModuleOp module, StringRef path, int64_t otherwise) {
+static Attribute getConfigValue(ModuleOp module, StringRef path) {
   Attribute value = module->getAttr("zero.config");
   while (auto dictionary = dyn_cast_or_null<DictionaryAttr>(value)) {
     auto [key, rest] = path.split('.');
     value = dictionary.get(key);
     path = rest;
   }
-  auto number = dyn_cast_or_null<IntegerAttr>(value);
+  return value;
+}
+
+int64_t getConfigInteger(ModuleOp module, StringRef path, int64_t otherwise) {
+  auto number = dyn_cast_or_null<IntegerAttr>(getConfigValue(module, path));
   return number ? number.getInt() : otherwise;
+}
+
+double getConfigNumber(ModuleOp module, StringRef path, double otherwise) {
+  Attribute value = getConfigValue(module, path);
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return number.getValueAsDouble();
+  auto number = dyn_cast_or_null<IntegerAttr>(value);
+  return number ? static_cast<double>(number.getInt()) : otherwise;
 }
 
 int64_t getAccumulationSteps(ModuleOp module) {

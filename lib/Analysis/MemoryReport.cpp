@@ -77,7 +77,7 @@ ModelStates computeStateReport(ModuleOp module) {
   ModelStates report;
   SymbolTable symbols(module);
   for (auto state : module.getOps<plan::StateOp>()) {
-    if (state.getRole() == "frozen")
+    if (!symbols.lookup<sharding::BucketOp>(state.getName())) // frozen weights, and numbers such as the loss scale
       continue;
     auto buffer = symbols.lookup<plan::BufferOp>(state.getSlice().getBuffer().getAttr());
     int64_t bytes = buffer.getSizeBytes();

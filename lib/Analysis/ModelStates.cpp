@@ -51,17 +51,21 @@ ModelStates computeModelStates(int64_t elements, ElementStates states, unsigned 
 }
 
 ModelStates computeModelStates(ModuleOp plan) {
-  llvm::StringMap<int64_t> optimizerStates;
-  for (auto state : plan.getOps<plan::StateOp>())
-    optimizerStates[state.getName()] +=
-        state.getRole() != "parameter" && state.getRole() != "gradient" && state.getRole() != "frozen";
+  SymbolTable symbols(plan);
+  llvm::StringMap<ElementStates> widths; // by bucket
+  for (auto state : plan.getOps<plan::StateOp>()) {
+    auto bucket = symbols.lookup<sharding::BucketOp>(state.getName());
+    if (!bucket)
+      continue;
+    int64_t width = getElementBytes(state.getElement().value_or(bucket.getElement()));
+    ElementStates &states = widths[state.getName()];
+    (state.getRole() == "parameter" ? states.parameter : state.getRole() == "gradient" ? states.gradient : states.optimizer) += width;
+  }
   const unsigned stage = getConfigInteger(plan, "zero_optimization.stage", 0);
   const int64_t worldSize = getWorldSize(plan);
   ModelStates sum;
   for (auto bucket : plan.getOps<sharding::BucketOp>()) {
-    int64_t width = getElementBytes(bucket.getElement());
-    ModelStates bytes = computeModelStates(
-        bucket.getElements(), {width, width, width * optimizerStates.lookup(bucket.getSymName())}, stage, worldSize);
+    ModelStates bytes = computeModelStates(bucket.getElements(), widths.lookup(bucket.getSymName()), stage, worldSize);
     sum.parameters += bytes.parameters;
     sum.gradients += bytes.gradients;
     sum.optimizer += bytes.optimizer;
@@ -102,7 +106,7 @@ int64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned sta
   int64_t gathered = kShardedKindsOfStage[stage].optimizer ? states.parameter : states.gradient;
   // Of padded elements each rank's part is whole.
   return llvm::divideCeil(elements, worldSize) * (worldSize - 1) *
-         (factors.reductions * states.gradient + factors.gathers * gathered);
+         (factors.reductions * states.parameter + factors.gathers * gathered);
 }
 
 } // namespace zero

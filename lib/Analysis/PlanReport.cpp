@@ -148,19 +148,19 @@ static std::vector<LiveBuffer> findLiveBuffers(const PlanMemory &memory, plan::A
 
 /// Of a bucket that each rank sends (N - 1) / N of, all ranks together send every element N - 1 times.
 static void addParameterTraffic(PlanReport &report) {
-  int64_t others = getWorldSize(report.module) - 1;
+  const int64_t ranks = getWorldSize(report.module);
   for (sharding::BucketOp bucket : report.module.getOps<sharding::BucketOp>()) {
-    int64_t gathers = 0, reductions = 0, elementBytes = bucket.getElement().getIntOrFloatBitWidth() / 8;
+    int64_t elements = bucket.getElements(), gathered = 0, reduced = 0;
+    // What all ranks send of one element in a step: collectives of a bucket may differ in what they send of it.
     for (const CollectiveTraffic &traffic : report.traffic.collectives)
       if (traffic.label == bucket.getSymName())
-        (traffic.kind == plan::CollectiveKind::all_gather ? gathers : reductions) += traffic.perStep;
-    int64_t elements = bucket.getElements();
+        (traffic.kind == plan::CollectiveKind::all_gather ? gathered : reduced) += traffic.bytesPerStep * ranks / elements;
     for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
-      int64_t bytes = others * slot.getNumElements() * elementBytes;
-      report.parameterTraffic.push_back({slot.getName().str(), gathers * bytes, reductions * bytes});
+      report.parameterTraffic.push_back(
+          {slot.getName().str(), gathered * slot.getNumElements(), reduced * slot.getNumElements()});
       elements -= slot.getNumElements();
     }
-    report.paddingTraffic += (gathers + reductions) * others * elements * elementBytes;
+    report.paddingTraffic += (gathered + reduced) * elements;
   }
 }
 

@@ -105,7 +105,7 @@ void RankStates::enter(Operation *op) {
         Value sum = op->getResult(0);
         setResults(op, {isa<AllReduceStartOp>(op) ? RankRelation::Replicated : RankRelation::Sharded, true, false, sum, sum});
       })
-      .Case<WaitOp, ViewOp, AliasOp>([&](auto) { setResults(op, get(op->getOperand(0))); })
+      .Case<WaitOp, ViewOp, AliasOp, ConvertOp>([&](auto) { setResults(op, get(op->getOperand(0))); })
       .Case([&](ShardOfOp range) {
         RankState state = get(range.getFull());
         state.relation = RankRelation::Sharded;
@@ -240,6 +240,9 @@ void RankStates::checkResults(Operation *end) {
     case RoleKind::Loss:
     case RoleKind::GradNorm:
     case RoleKind::Skipped:
+    case RoleKind::LossScale:
+    case RoleKind::ScaleWindowSteps:
+    case RoleKind::ScaleHysteresis:
       if (state.relation != RankRelation::Replicated)
         fault(end, "gives " +
                        std::string(state.relation == RankRelation::Partial ? "this rank's part of a sum over the ranks"
@@ -257,6 +260,7 @@ void RankStates::checkResults(Operation *end) {
               state.relationFrom, "it comes from here");
       break;
     case RoleKind::Parameter:
+    case RoleKind::Master:
     case RoleKind::ExpAvg:
     case RoleKind::ExpAvgSq:
     case RoleKind::Momentum:

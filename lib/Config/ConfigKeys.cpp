@@ -56,7 +56,7 @@ static const ConfigKey keys[] = {
     {"fp16.hysteresis", &C::hysteresis, 1, 9e15, "",
      "overflows until a dynamic loss scale halves; refilled when it doubles"},
     {"fp16.consecutive_hysteresis", &C::consecutiveHysteresis, 0, 1, "", "refill hysteresis after each step without overflow instead"},
-    {"fp16.min_loss_scale", &C::minLossScale, 1, 9e15, "", "a dynamic loss scale does not fall below this: an overflow there ends the job"},
+    {"fp16.min_loss_scale", &C::minLossScale, 1, 9e15, "", "a dynamic loss scale does not fall below this; an overflow there ends the job with --on-nan=stop"},
     {"fp16.auto_cast", &C::autoCast, 0, 1, "", "inputs are always cast where they are used; true is an error"},
     {"communication_data_type", &C::communicationType, 0, 0, "fp32|fp16|bf16", "type in which gradients are sent", kAsParameters},
     {"data_types.grad_accum_dtype", &C::gradientAccumulationType, 0, 0,

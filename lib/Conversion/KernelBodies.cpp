@@ -37,12 +37,20 @@ func::FuncOp outlineOp(Operation *op) {
   return function;
 }
 
-func::FuncOp outlineAccumulate(sharding::AccumulateOp accumulate, RankedTensorType type) {
-  func::FuncOp function = createFunction(accumulate.getLoc(), {type, type}, {type});
+func::FuncOp outlineConvert(Location loc, RankedTensorType from, RankedTensorType to) {
+  func::FuncOp function = createFunction(loc, {from}, {to});
   OpBuilder builder = OpBuilder::atBlockEnd(&function.front());
-  Value sum =
-      nn::AddOp::create(builder, accumulate.getLoc(), type, function.getArgument(0), function.getArgument(1));
-  func::ReturnOp::create(builder, accumulate.getLoc(), sum);
+  func::ReturnOp::create(builder, loc, nn::CastOp::create(builder, loc, to, function.getArgument(0)).getResult());
+  return function;
+}
+
+func::FuncOp outlineAccumulate(Location loc, RankedTensorType sum, RankedTensorType value) {
+  func::FuncOp function = createFunction(loc, {sum, value}, {sum});
+  OpBuilder builder = OpBuilder::atBlockEnd(&function.front());
+  Value added = function.getArgument(1);
+  if (value != sum)
+    added = nn::CastOp::create(builder, loc, sum, added);
+  func::ReturnOp::create(builder, loc, nn::AddOp::create(builder, loc, sum, function.getArgument(0), added).getResult());
   return function;
 }
 

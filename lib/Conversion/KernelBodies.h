@@ -18,8 +18,10 @@ mlir::func::FuncOp outlineGroup(nn::GroupOp group);
 mlir::func::FuncOp outlineOp(mlir::Operation *op);
 /// The update's body over `elements` elements of each state; scalars stay 0-d.
 mlir::func::FuncOp outlineUpdate(sharding::UpdateOp update, int64_t elements);
-/// accumulator + value, both of `type`.
-mlir::func::FuncOp outlineAccumulate(sharding::AccumulateOp accumulate, mlir::RankedTensorType type);
+/// sum + value: the value is rounded to the sum's element first, where that is narrower.
+mlir::func::FuncOp outlineAccumulate(mlir::Location loc, mlir::RankedTensorType sum, mlir::RankedTensorType value);
+/// The same numbers in another element.
+mlir::func::FuncOp outlineConvert(mlir::Location loc, mlir::RankedTensorType from, mlir::RankedTensorType to);
 
 } // namespace zero::conversion
 

@@ -181,7 +181,7 @@ void SectionCommands::emit(nn::SumPoolOp op) { dispatch(op, "sum_pool", getPoolI
 void SectionCommands::emit(sharding::SumSquaresOp op) {
   SmallVector<int64_t> integers;
   for (Value gradient : op.getGradients()) {
-    Type element = plan.getBucket(gradient.getType()).getElement();
+    Type element = plan.getElement(gradient.getType());
     if (integers.empty())
       integers.push_back(getElementCode(element));
     integers.push_back(plan.getBytes(gradient.getType()) / getElementBytes(element));

@@ -36,16 +36,22 @@ PlanBuilder::PlanBuilder(ModuleOp module) : module(module), symbols(module) {
 int64_t PlanBuilder::getBytes(Type type) const {
   if (auto future = dyn_cast<sharding::FutureType>(type))
     return getBytes(future.getValue());
+  const int64_t elementBytes = getElementBytes(getElement(type));
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return tensor.getNumElements() * getElementBytes(tensor.getElementType());
-  sharding::BucketOp bucket = getBucket(type);
-  int64_t bytes = bucket.getElements() * getElementBytes(bucket.getElement());
+    return tensor.getNumElements() * elementBytes;
+  int64_t bytes = getBucket(type).getElements() * elementBytes;
   return isa<sharding::ShardType>(type) ? bytes / worldSize : bytes;
 }
 
 sharding::BucketOp PlanBuilder::getBucket(Type type) const {
   FlatSymbolRefAttr symbol = sharding::getBucketSymbol(type);
   return symbol ? symbols.lookup<sharding::BucketOp>(symbol.getAttr()) : sharding::BucketOp();
+}
+
+Type PlanBuilder::getElement(Type type) const {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getElementType();
+  return sharding::getElement(getBucket(type), type);
 }
 
 unsigned PlanBuilder::addStorage(Storage storage) {
@@ -77,6 +83,7 @@ static ContentClass getContent(RoleKind role) {
     return ContentClass::parameters;
   case RoleKind::Gradient:
     return ContentClass::gradients;
+  case RoleKind::Master:
   case RoleKind::ExpAvg:
   case RoleKind::ExpAvgSq:
   case RoleKind::Momentum:
@@ -111,7 +118,7 @@ void PlanBuilder::describeBucket(unsigned index, Type type) {
   sharding::BucketOp bucket = getBucket(type);
   storages[index].label = getLabel(bucket);
   // Which rank's range holds how much padding is no property of the plan.
-  int64_t elementBytes = getElementBytes(bucket.getElement());
+  int64_t elementBytes = getElementBytes(getElement(type));
   if (storages[index].bytes == static_cast<int64_t>(bucket.getElements()) * elementBytes)
     storages[index].paddingBytes = getPaddingElements(bucket) * elementBytes;
 }
@@ -142,7 +149,7 @@ LogicalResult PlanBuilder::addState(func::FuncOp function, nn::RoleAttr role, Ty
   }
   if (bucket) {
     if (whole)
-      storage.bytes = bucket.getElements() * getElementBytes(bucket.getElement());
+      storage.bytes = bucket.getElements() * getElementBytes(getElement(type));
   }
   Place place;
   place.bytes = storage.bytes;
@@ -336,6 +343,14 @@ LogicalResult PlanBuilder::emitStepScalar(OpBuilder &builder, func::FuncOp updat
   return success();
 }
 
+/// The number that a scalar state starts from, in its own type.
+static DenseElementsAttr getNumber(Attribute data, RankedTensorType type) {
+  Type element = type.getElementType();
+  if (auto number = dyn_cast<FloatAttr>(data))
+    return DenseElementsAttr::get(type, FloatAttr::get(element, number.getValueAsDouble()).getValue());
+  return DenseElementsAttr::get(type, IntegerAttr::get(element, cast<IntegerAttr>(data).getInt()).getValue());
+}
+
 LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
   // After the buckets, before the first function or kernel.
   OpBuilder builder(module.getContext());
@@ -352,10 +367,25 @@ LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
   if (functions.predict)
     emitOutputs(builder, functions.predict);
   for (const auto &[key, state] : states) {
-    bool bucket = !isa<RankedTensorType>(state.type);
-    if (bucket || state.role.getKind() == RoleKind::Frozen)
-      plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()),
-                            state.role.getName(), getSlice(state.place), state.sharded, state.data);
+    auto tensor = dyn_cast<RankedTensorType>(state.type);
+    if (tensor && state.role.getKind() != RoleKind::Frozen && !nn::isStateScalarRole(state.role.getKind()))
+      continue;
+    Attribute data = state.data;
+    if (nn::isStateScalarRole(state.role.getKind())) {
+      if (!data)
+        return mlir::emitError(state.loc) << nn::stringifyRoleKind(state.role.getKind()) << " has no number in '"
+                                          << nn::kDataAttrName << "' to start from";
+      data = getNumber(data, tensor);
+    }
+    // A frozen tensor is told where it is rounded from what the file holds.
+    Type element = getElement(state.type);
+    const bool known = !tensor                                           ? element == getBucket(state.type).getElement()
+                       : state.role.getKind() == RoleKind::Frozen ? nn::getDataElement(data, tensor) == element
+                                                                         : true;
+    if (known)
+      element = {};
+    plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()), state.role.getName(),
+                          getSlice(state.place), state.sharded, element ? TypeAttr::get(element) : TypeAttr(), data);
   }
   func::FuncOp update = functions.update;
   for (BlockArgument argument : update ? update.getArguments() : ArrayRef<BlockArgument>()) {

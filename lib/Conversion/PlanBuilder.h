@@ -86,6 +86,8 @@ public:
   /// Bytes of a tensor, shard, full or partial (of a future: of its value).
   int64_t getBytes(mlir::Type type) const;
   sharding::BucketOp getBucket(mlir::Type type) const;
+  /// The element of a tensor, shard, full or partial (of a future: of its value).
+  mlir::Type getElement(mlir::Type type) const;
 
   unsigned addStorage(Storage storage);
   const Storage &getStorage(unsigned index) const { return storages[index]; }

@@ -48,7 +48,7 @@ void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<Attribu
 void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t> integers,
                                ArrayRef<double> reals) {
   SmallVector<Attribute> reads, writes;
-  for (Value operand : op->getOperands())
+  for (Value operand : placement.getReads(op))
     reads.push_back(getSlice(operand));
   for (Value result : op->getResults())
     writes.push_back(getSlice(result));
@@ -101,7 +101,7 @@ LogicalResult SectionCommands::emitOp(Operation *op) {
 void SectionCommands::emit(sharding::PackOp pack) {
   sharding::BucketOp bucket = plan.getBucket(pack.getType());
   Place whole = placement.getPlace(pack.getResult());
-  int64_t elementBytes = getElementBytes(bucket.getElement()), end = 0;
+  int64_t elementBytes = getElementBytes(plan.getElement(pack.getType())), end = 0;
   SmallVector<Attribute> gaps;
   auto addGap = [&](int64_t begin) {
     if (begin == end)
@@ -129,28 +129,32 @@ void SectionCommands::emit(sharding::PackOp pack) {
 }
 
 void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKind queue, Type element,
-                                     const Place &source, const Place &target, std::optional<Place> staging,
+                                     Type targetElement, const Place &source, const Place &target, std::optional<Place> staging,
                                      int64_t wireBytes, StringRef label) {
   auto collective = plan::CollectiveOp::create(
-      builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element, /*target_element=*/TypeAttr(), plan.getSlice(source),
+      builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element,
+      targetElement == element ? TypeAttr() : TypeAttr::get(targetElement), plan.getSlice(source),
       plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(),
       sequences[static_cast<int>(queue)]++, wireBytes, /*awaited_at=*/IntegerAttr(), label);
   collectives.push_back({collective, op});
   ++commands;
 }
 
+/// Of what the collective gives: parameters, or the sum of an all-reduce.
 void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place &source,
                                     const Place &target) {
-  sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
-  emitCollective(op, CollectiveKind::all_gather, queue, bucket.getElement(), source, target, std::nullopt,
-                 source.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
+  Type element = plan.getElement(op->getResult(0).getType());
+  emitCollective(op, CollectiveKind::all_gather, queue, element, element, source, target, std::nullopt,
+                 source.bytes * (plan.getWorldSize() - 1), plan.getBucket(op->getResult(0).getType()).getSymName());
 }
 
 void SectionCommands::emitReduceScatter(Operation *op, const Place &source, const Place &target) {
-  sharding::BucketOp bucket = plan.getBucket(op->getOperand(0).getType());
-  Place staging = plan.getStaging(reduceScatterStagingBytes(target.bytes, plan.getWorldSize()), op->getLoc());
-  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, bucket.getElement(), source, target,
-                 staging, target.bytes * (plan.getWorldSize() - 1), bucket.getSymName());
+  // The bytes of the sum are no measure: what is sent may have another element.
+  const int64_t own = source.bytes / plan.getWorldSize();
+  Place staging = plan.getStaging(reduceScatterStagingBytes(own, plan.getWorldSize()), op->getLoc());
+  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, plan.getElement(op->getOperand(0).getType()),
+                 plan.getElement(op->getResult(0).getType()), source, target, staging, own * (plan.getWorldSize() - 1),
+                 plan.getBucket(op->getOperand(0).getType()).getSymName());
 }
 
 /// What a control sum is of, in the words of the reports.
@@ -165,8 +169,8 @@ static std::string getControlLabel(sharding::ControlSumOp op, func::FuncOp funct
 void SectionCommands::emit(sharding::ControlSumOp op) {
   Place source = placement.getPlace(op.getOperand());
   Place staging = plan.getStaging(controlSumStagingBytes(source.bytes, plan.getWorldSize()), op.getLoc());
-  emitCollective(op, CollectiveKind::control_sum, QueueKind::reduce,
-                 cast<RankedTensorType>(op.getType()).getElementType(), source,
+  Type element = plan.getElement(op.getType());
+  emitCollective(op, CollectiveKind::control_sum, QueueKind::reduce, element, element, source,
                  placement.getPlace(op.getResult()), staging, source.bytes * (plan.getWorldSize() - 1),
                  getControlLabel(op, function));
 }

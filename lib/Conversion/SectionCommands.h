@@ -48,7 +48,7 @@ private:
   void emitReduceScatter(mlir::Operation *op, const Place &source, const Place &target);
   void emit(sharding::ControlSumOp op);
   void emitCollective(mlir::Operation *op, plan::CollectiveKind kind, plan::QueueKind queue,
-                      mlir::Type element, const Place &source, const Place &target,
+                      mlir::Type element, mlir::Type targetElement, const Place &source, const Place &target,
                       std::optional<Place> staging, int64_t wireBytes, llvm::StringRef label);
   void emitReturn(mlir::func::ReturnOp op);
 
@@ -56,7 +56,7 @@ private:
   void dispatch(mlir::Operation *op, llvm::StringRef kernel, mlir::ArrayRef<mlir::Attribute> reads,
                 mlir::ArrayRef<mlir::Attribute> writes, mlir::ArrayRef<int64_t> integers = {},
                 mlir::ArrayRef<double> reals = {});
-  /// All operands as reads and all results as writes.
+  /// What the op reads and all results as writes.
   void dispatch(mlir::Operation *op, llvm::StringRef kernel, mlir::ArrayRef<int64_t> integers = {},
                 mlir::ArrayRef<double> reals = {});
   void copy(mlir::Location loc, const Place &source, const Place &target, const llvm::Twine &reason);

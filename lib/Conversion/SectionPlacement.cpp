@@ -78,7 +78,7 @@ Place SectionPlacement::getDestination(Operation *op, unsigned index) const {
     sharding::BucketOp bucket = plan.getBucket(pack.getResult().getType());
     auto slot = cast<sharding::SlotAttr>(bucket.getSlots()[index]);
     Place place = getPlace(pack.getResult());
-    place.offset += slot.getOffset() * getElementBytes(bucket.getElement());
+    place.offset += slot.getOffset() * getElementBytes(plan.getElement(pack.getResult().getType()));
     place.bytes = plan.getBytes(pack.getGradients()[index].getType());
     return place;
   }
@@ -109,21 +109,32 @@ bool SectionPlacement::isPartOf(const Root &part, const Root &whole) const {
   return false;
 }
 
+/// Whether the sum has the element of what is sent: only then may both lie at one place.
+bool SectionPlacement::sumsInItsElement(Operation *start) const {
+  return plan.getElement(start->getOperand(0).getType()) == plan.getElement(cast<sharding::FutureType>(start->getResult(0).getType()).getValue());
+}
+
 /// Whether the op may write `result` at `target`, where it reads `operand`.
 bool SectionPlacement::mayOverwrite(OpOperand &operand, OpResult result, const Place &target) const {
   Place source = getPlace(operand.get());
   unsigned index = operand.getOperandNumber();
   return TypeSwitch<Operation *, bool>(operand.getOwner())
       .Case([&](sharding::AllGatherStartOp) { return source == target.ownRange(plan.getWorldSize()); })
-      .Case([&](sharding::ReduceScatterStartOp) { return source.ownRange(plan.getWorldSize()) == target; })
-      .Case<sharding::AllReduceStartOp, sharding::ControlSumOp>([&](Operation *) { return source == target; })
+      .Case([&](sharding::ReduceScatterStartOp start) {
+        return sumsInItsElement(start) && source.ownRange(plan.getWorldSize()) == target;
+      })
+      .Case([&](sharding::AllReduceStartOp start) { return sumsInItsElement(start) && source == target; })
+      .Case([&](sharding::ControlSumOp) { return source == target; })
       .Case([&](sharding::UpdateOp update) {
         return source == target && index == sharding::getUpdatedState(result.getResultNumber());
       })
       .Default([&](Operation *op) {
+        const unsigned unread = op->getNumOperands() - getReads(op).size();
+        if (index < unread)
+          return true;
         auto kernel = kernels.find(op);
         return kernel != kernels.end() && source == target &&
-               canComputeInPlace(kernel->second.body, index, result.getResultNumber());
+               canComputeInPlace(kernel->second.body, index - unread, result.getResultNumber());
       });
 }
 
@@ -253,13 +264,13 @@ void SectionPlacement::placeBackwards() {
           placeOperands(concat, concat.getResult());
         })
         .Case([&](sharding::AllReduceStartOp start) {
-          if (std::optional<Place> place = getPlaceIfPlaced(start.getFuture()))
+          if (std::optional<Place> place = getPlaceIfPlaced(start.getFuture()); place && sumsInItsElement(start))
             tryPlace(start.getPartial(), *place);
         })
         .Case([&](sharding::ReduceScatterStartOp start) {
           // A shard inside its own whole bucket: contributions lie around it.
           std::optional<Place> place = getPlaceIfPlaced(start.getFuture());
-          if (place && place->rankStride != 0) {
+          if (place && place->rankStride != 0 && sumsInItsElement(start)) {
             Place whole = *place;
             whole.bytes = place->bytes * worldSize;
             whole.rankStride = 0;
@@ -280,7 +291,7 @@ void SectionPlacement::placeBackwards() {
 
 static ContentClass getFreshContent(Operation *op) {
   bool bucket = isa<sharding::AllGatherStartOp, sharding::ReduceScatterStartOp, sharding::AllReduceStartOp,
-                    sharding::PackOp, sharding::AccumulateOp, sharding::UpdateOp>(op);
+                    sharding::PackOp, sharding::ConvertOp, sharding::AccumulateOp, sharding::UpdateOp>(op);
   return bucket ? ContentClass::buckets : ContentClass::activations;
 }
 
@@ -289,7 +300,7 @@ void SectionPlacement::placeInOperandOrFresh(OpResult result) {
   unsigned root = values.lookup(result).root;
   int64_t bytes = plan.getBytes(result.getType());
   bool generated =
-      isa<nn::GroupOp>(op) || (kernels.contains(op) && !isa<sharding::UpdateOp, sharding::AccumulateOp>(op));
+      isa<nn::GroupOp>(op) || (kernels.contains(op) && !isa<sharding::UpdateOp, sharding::AccumulateOp, sharding::ConvertOp>(op));
   if (!isa<sharding::AllGatherStartOp>(op)) {
     for (OpOperand &operand : op->getOpOperands()) {
       Place place = getPlace(operand.get());

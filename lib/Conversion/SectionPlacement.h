@@ -39,6 +39,8 @@ public:
   const GeneratedKernel &getKernel(mlir::Operation *op) const { return kernels.find(op)->second; }
   /// The index of the op before which the program waits for a collective.
   int getWaitIndex(mlir::Operation *start) const { return waits.lookup(start); }
+  /// The operands that the command of the op reads.
+  mlir::OperandRange getReads(mlir::Operation *op) const;
   /// Where operand `index` of a pack, concat or return has to be.
   Place getDestination(mlir::Operation *op, unsigned index) const;
   /// A fresh storage of this section.
@@ -76,6 +78,7 @@ private:
   bool readsStrided(mlir::OpOperand &use, Shape shape, llvm::ArrayRef<int64_t> strides) const;
   bool isFilledIn(nn::ConstantOp constant) const;
   void addUses(mlir::Operation *op, int index);
+  mlir::RankedTensorType getFlatType(mlir::Value value) const;
   mlir::LogicalResult makeKernel(mlir::Operation *op);
   Strides getViewStrides(mlir::Value value) const;
 
@@ -88,6 +91,7 @@ private:
   bool conflicts(const Root &a, const Root &b) const;
   bool mayOverwrite(const Root &earlier, const Root &later) const;
   bool mayOverwrite(mlir::OpOperand &operand, mlir::OpResult result, const Place &target) const;
+  bool sumsInItsElement(mlir::Operation *start) const;
   bool isPartOf(const Root &part, const Root &whole) const;
   bool writesStrided(mlir::Value value, llvm::ArrayRef<int64_t> strides) const;
   bool hasOneUser(mlir::Value value, const Root &root) const;

@@ -90,22 +90,24 @@ bool SectionPlacement::readsStrided(OpOperand &use, Shape shape, ArrayRef<int64_
       .Default(false);
 }
 
+/// What this rank holds of a bucket as a tensor of one dimension; tensors as they are.
+RankedTensorType SectionPlacement::getFlatType(Value value) const {
+  if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
+    return tensor;
+  Type element = plan.getElement(value.getType());
+  return RankedTensorType::get({plan.getBytes(value.getType()) / getElementBytes(element)}, element);
+}
+
 LogicalResult SectionPlacement::makeKernel(Operation *op) {
   func::FuncOp body = TypeSwitch<Operation *, func::FuncOp>(op)
                           .Case([](nn::GroupOp group) { return outlineGroup(group); })
-                          .Case([&](sharding::UpdateOp update) {
-                            sharding::BucketOp bucket = plan.getBucket(update.getStates().front().getType());
-                            int64_t bytes = plan.getBytes(update.getStates().front().getType());
-                            return outlineUpdate(update, bytes / getElementBytes(bucket.getElement()));
-                          })
+                          .Case([&](sharding::UpdateOp update) { return outlineUpdate(update, getFlatType(update.getStates().front()).getNumElements()); })
                           .Case([&](sharding::AccumulateOp accumulate) {
-                            auto type = dyn_cast<RankedTensorType>(accumulate.getType());
-                            if (!type) {
-                              Type element = plan.getBucket(accumulate.getType()).getElement();
-                              type = RankedTensorType::get(
-                                  {plan.getBytes(accumulate.getType()) / getElementBytes(element)}, element);
-                            }
-                            return outlineAccumulate(accumulate, type);
+                            RankedTensorType type = getFlatType(accumulate.getResult()), value = getFlatType(accumulate.getValue());
+                            return kind == SectionKind::First ? outlineConvert(op->getLoc(), value, type) : outlineAccumulate(op->getLoc(), type, value);
+                          })
+                          .Case([&](sharding::ConvertOp convert) {
+                            return outlineConvert(op->getLoc(), getFlatType(convert.getOperand()), getFlatType(convert.getResult()));
                           })
                           .Default([](Operation *other) { return outlineOp(other); });
   FailureOr<GeneratedKernel> kernel = plan.getKernel(body, op);
@@ -147,7 +149,7 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
   if (auto view = dyn_cast<sharding::ViewOp>(op)) {
     sharding::BucketOp bucket = plan.getBucket(view.getBucket().getType());
     sharding::SlotAttr slot = bucket.getSlot(view.getSlot());
-    addView(view.getResult(), view.getBucket(), slot.getOffset() * getElementBytes(bucket.getElement()),
+    addView(view.getResult(), view.getBucket(), slot.getOffset() * getElementBytes(plan.getElement(view.getBucket().getType())),
             plan.getBytes(view.getResult().getType()));
     return success();
   }
@@ -160,7 +162,8 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
     wholeView(op->getResult(0), op->getOperand(0));
     return success();
   }
-  if (auto accumulate = dyn_cast<sharding::AccumulateOp>(op); accumulate && kind == SectionKind::First) {
+  if (auto accumulate = dyn_cast<sharding::AccumulateOp>(op);
+      accumulate && kind == SectionKind::First && accumulate.getType() == accumulate.getValue().getType()) {
     wholeView(accumulate.getResult(), accumulate.getValue());
     return success();
   }
@@ -204,7 +207,7 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
   if (isa<sharding::ReleaseOp, func::ReturnOp>(op))
     return success();
   if (!isDirect(op)) {
-    if (!isa<nn::GroupOp, sharding::UpdateOp, sharding::AccumulateOp>(op)) {
+    if (!isa<nn::GroupOp, sharding::UpdateOp, sharding::AccumulateOp, sharding::ConvertOp>(op)) {
       std::string why;
       if (op->getNumRegions() != 0 || !isCodegenSupported(op, &why))
         return op->emitError() << "no kernel for '" << op->getName() << "' on target cpu"
@@ -218,11 +221,18 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
   return success();
 }
 
+OperandRange SectionPlacement::getReads(Operation *op) const {
+  // Nothing is there yet that the first micro-batch would be added to.
+  if (auto accumulate = dyn_cast<sharding::AccumulateOp>(op); accumulate && kind == SectionKind::First)
+    return op->getOperands().drop_front();
+  return op->getOperands();
+}
+
 void SectionPlacement::addUses(Operation *op, int index) {
   if (isa<sharding::ReleaseOp>(op) || (views.contains(op)))
     return;
   int end = isCollectiveStart(op) ? waits.lookup(op) : index;
-  for (Value operand : op->getOperands())
+  for (Value operand : getReads(op))
     roots[values.lookup(operand).root].uses.push_back({index, end});
   // A collective writes until it is waited for.
   if (isCollectiveStart(op))

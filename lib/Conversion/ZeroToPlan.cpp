@@ -54,11 +54,11 @@ private:
                                 << "; zero-to-plan takes a module of phase schedule";
     PlanBuilder plan(module);
     for (auto bucket : module.getOps<sharding::BucketOp>())
-      if (plan.getWorldSize() > 1 && !bucket.getElement().isF32()) {
+      if (Type element = bucket.getElement(); plan.getWorldSize() > 1 && !element.isF32() && !element.isF16() && !element.isBF16()) {
         auto first = cast<sharding::SlotAttr>(bucket.getSlots()[0]);
-        return bucket.emitError() << "parameter '" << first.getName() << "' has elements of type "
-                                  << bucket.getElement() << ", but gradients are summed over the " << plan.getWorldSize()
-                                  << " ranks in f32 only";
+        return bucket.emitError() << "parameter '" << first.getName() << "' has elements of type " << element
+                                  << ", but gradients are summed over the " << plan.getWorldSize()
+                                  << " ranks as f32, f16 or bf16 only";
       }
     if (failed(plan.collectStates(functions)))
       return failure();
@@ -101,7 +101,7 @@ private:
   }
 
   /// The loss, the norm, the number of counted labels over all ranks, and whether the update was held back; of the loss also
-  /// the rank's own sum, as it is before @update.
+  /// the rank's own sum, and the loss scale, as they are before @update.
   LogicalResult addStepResults(PlanBuilder &plan, SectionPlacement &placement, func::FuncOp update) {
     for (unsigned index = 0; index < update.getNumResults(); ++index) {
       const State &state = *plan.findResultState(update, index);
@@ -112,9 +112,9 @@ private:
     }
     for (BlockArgument argument : update.getArguments()) {
       const State &state = *plan.findArgumentState(update, argument.getArgNumber());
-      if (state.role.getKind() == RoleKind::LossSum)
-        plan.addStepResult("loss_sum", cast<RankedTensorType>(state.type).getElementType(), state.place,
-                           state.loc);
+      if (state.role.getKind() == RoleKind::LossSum || state.role.getKind() == RoleKind::LossScale)
+        plan.addStepResult(nn::stringifyRoleKind(state.role.getKind()), cast<RankedTensorType>(state.type).getElementType(),
+                           state.place, state.loc);
       if (state.role.getKind() != RoleKind::LabelCount)
         continue;
       for (Operation *user : argument.getUsers())

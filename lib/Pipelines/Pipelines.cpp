@@ -100,6 +100,7 @@ static void buildPartitionPhase(const TrainingConfig &config, OpPassManager &pas
   collectives.stage = config.stage;
   collectives.accumulationSteps = config.accumulationSteps;
   collectives.reduceAt = config.reduceAt;
+  collectives.wireElement = config.wireElement();
   passes.addPass(createZeroInsertCollectives(collectives));
   // A gather that nobody reads dies here, before releases would keep it alive.
   passes.addPass(createCanonicalizerPass());

@@ -129,7 +129,7 @@ module {
 // -----
 
 zero.mesh @dp {size = 2 : i64}
-// expected-error @+1 {{parameter 'w' has elements of type 'f64', but gradients are summed over the 2 ranks in f32 only}}
+// expected-error @+1 {{parameter 'w' has elements of type 'f64', but gradients are summed over the 2 ranks as f32, f16 or bf16 only}}
 zero.bucket @b0 on @dp {block = "", element = f64, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [64]>]}
 func.func @micro() {
   return

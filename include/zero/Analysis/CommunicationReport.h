@@ -30,6 +30,8 @@ CommunicationReport computeCommunicationReport(mlir::ModuleOp module);
 int64_t getAccumulationSteps(mlir::ModuleOp module);
 /// An integer of `zero.config` by its dotted path, or `otherwise`.
 int64_t getConfigInteger(mlir::ModuleOp module, llvm::StringRef path, int64_t otherwise);
+/// The same of a number that may be a fraction.
+double getConfigNumber(mlir::ModuleOp module, llvm::StringRef path, double otherwise);
 
 } // namespace zero
 

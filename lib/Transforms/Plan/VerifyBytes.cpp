@@ -8,16 +8,18 @@
 //===----------------------------------------------------------------------===//
 #include "VerifyBytes.h"
 #include "ByteMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 
 namespace zero {
 namespace {
 
-/// A slice with its addresses; `begin` to `end` are those of all ranks.
+/// A slice with its addresses; `begin` to `end` are those of all ranks. `count`: its elements where a generated kernel says
+/// what they are, else its bytes.
 struct SliceAccess {
   unsigned buffer;
-  int64_t begin, end, size, stride;
+  int64_t begin, end, size, stride, count;
   bool write;
 };
 
@@ -27,7 +29,7 @@ bool isPersistent(StringRef role) { return role != "gradient"; }
 class BytesVerifier {
 public:
   explicit BytesVerifier(ModuleOp module)
-      : module(module), memory(module), worldSize(memory.getWorldSize()), states(module.getOps<plan::StateOp>()) {
+      : module(module), symbols(module), memory(module), worldSize(memory.getWorldSize()), states(module.getOps<plan::StateOp>()) {
     llvm::StringMap<int64_t> arenaStarts;
     int64_t start = 0;
     for (auto arena : module.getOps<plan::ArenaOp>()) {
@@ -191,15 +193,26 @@ private:
   // A section
   //===--------------------------------------------------------------------===//
 
+  /// What a generated kernel computes; null for any other command.
+  func::FuncOp findBody(Operation *command) const {
+    auto dispatch = dyn_cast<plan::DispatchOp>(command);
+    auto kernel = dispatch ? symbols.lookup<plan::KernelOp>(dispatch.getKernel()) : plan::KernelOp();
+    return kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
+  }
+
   SmallVector<SliceAccess, 4> getAccesses(Operation *command) const {
     SmallVector<plan::SliceAttr> reads, writes;
     getSlices(command, reads, writes);
     SmallVector<SliceAccess, 4> accesses;
+    func::FuncOp body = findBody(command);
     for (auto [write, slices] : {std::pair(false, &reads), std::pair(true, &writes)})
-      for (plan::SliceAttr slice : *slices)
+      for (auto [index, slice] : llvm::enumerate(*slices))
         if (slice.getSize() != 0) {
           auto [begin, end] = getRange(slice);
-          accesses.push_back({*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), write});
+          int64_t count = slice.getSize();
+          if (body)
+            count = cast<RankedTensorType>(write ? body.getResultTypes()[index] : body.getArgumentTypes()[index]).getNumElements();
+          accesses.push_back({*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), count, write});
         }
     return accesses;
   }
@@ -234,7 +247,7 @@ private:
 
   /// What a command read, slice by slice.
   struct ReadContents {
-    int64_t size;
+    int64_t count;
     ByteRelation relation = ByteRelation::Same;
     bool reduced = true, updated = true;
   };
@@ -245,7 +258,7 @@ private:
     for (const SliceAccess &access : accesses[index]) {
       if (access.write)
         continue;
-      ReadContents &read = reads.emplace_back(ReadContents{access.size});
+      ReadContents &read = reads.emplace_back(ReadContents{access.count});
       if (failed(bytes.visit(access.begin, access.end, [&](int64_t begin, int64_t end, ByteRange &range) {
             if (failed(checkRace(index, access, order, begin, end, range)) ||
                 failed(checkContents(op, "reads", access, begin, end, range)))
@@ -299,7 +312,7 @@ private:
       contents.updated = !reads.empty() && reads.front().updated;
     else
       contents.updated = section == "update" && llvm::any_of(reads, [&](const ReadContents &read) {
-                           return read.reduced && read.size == access.size;
+                           return read.reduced && read.count == access.count;
                          });
     if (collective && worldSize > 1) {
       const bool staging = collective.getStaging() && getRange(*collective.getStaging()).first == access.begin &&
@@ -395,7 +408,7 @@ private:
   LogicalResult checkOutput(plan::OutputOp output, ByteMap &bytes) {
     plan::SliceAttr slice = output.getSlice();
     auto [begin, end] = getRange(slice);
-    SliceAccess access{*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), false};
+    SliceAccess access{*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), slice.getSize(), false};
     return bytes.visit(begin, end, [&](int64_t from, int64_t to, ByteRange &range) {
       return checkContents(output, "output '" + output.getName() + "' is read from", access, from, to, range);
     });
@@ -435,7 +448,8 @@ private:
             const bool own = range.contents.stride != state.getSlice().getRankStride() && worldSize > 1;
             if (range.contents.relation <= getRelation(state) && !own)
               return success();
-            auto error = state.emitError() << state.getRole() << " '" << state.getName() << "' is "
+            auto error = state.emitError() << state.getRole()
+                                           << (state.getName().empty() ? "" : " '" + state.getName().str() + "'") << " is "
                                            << (range.contents.relation == ByteRelation::Local
                                                    ? "made from this rank's own data"
                                                    : "not the same on all ranks")
@@ -476,16 +490,16 @@ private:
     return success();
   }
 
-  /// After a step every parameter has got a new value from a reduced gradient, and what is printed is the same on all ranks.
+  /// After a step every parameter and every master has got a new value from a reduced gradient, and what is printed is the same on all ranks.
   LogicalResult checkStep(unsigned update, ByteMap &bytes) {
     for (plan::StateOp state : states) {
-      if (state.getRole() != "parameter" || worldSize == 1)
+      if ((state.getRole() != "parameter" && state.getRole() != "master") || worldSize == 1)
         continue;
       auto [begin, end] = getRange(state.getSlice());
       if (failed(bytes.visit(begin, end, [&](int64_t from, int64_t to, ByteRange &range) -> LogicalResult {
             if (range.contents.updated)
               return success();
-            auto error = state.emitError() << "parameter '" << state.getName()
+            auto error = state.emitError() << state.getRole() << " '" << state.getName()
                                            << "' gets no value from a sum of its gradients over the ranks in section @update: "
                                            << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
                                            << "; zero-partition-state updates all, zero-insert-collectives reduces first";
@@ -498,7 +512,7 @@ private:
     for (auto result : module.getOps<plan::StepResultOp>()) {
       plan::SliceAttr slice = result.getSlice();
       auto [begin, end] = getRange(slice);
-      SliceAccess access{*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), false};
+      SliceAccess access{*memory.findBuffer(slice.getBuffer()), begin, end, slice.getSize(), slice.getRankStride(), slice.getSize(), false};
       std::string what = "step result '" + result.getKind().str() + "' is read from";
       if (failed(bytes.visit(begin, end, [&](int64_t from, int64_t to, ByteRange &range) -> LogicalResult {
             if (failed(checkContents(result, what, access, from, to, range)))
@@ -517,6 +531,7 @@ private:
   }
 
   ModuleOp module;
+  SymbolTable symbols;
   PlanMemory memory;
   int64_t worldSize;
   SmallVector<plan::StateOp> states;

@@ -37,8 +37,9 @@ public:
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case([&](plan::BufferOp buffer) { return check(buffer); })
-                                 .Case<plan::InputOp, plan::OutputOp, plan::StateOp, plan::StepScalarOp, plan::StepResultOp>(
+                                 .Case<plan::InputOp, plan::OutputOp, plan::StepScalarOp, plan::StepResultOp>(
                                      [&](auto record) { return checkSlice(record, record.getSlice()); })
+                                 .Case([&](plan::StateOp state) { return check(state); })
                                  .Case([&](plan::KernelOp kernel) { return check(kernel); })
                                  .Case([&](plan::SectionOp section) { return check(section); })
                                  .Default([](Operation *) { return success(); });
@@ -100,6 +101,23 @@ private:
     auto error = op->emitError() << "has a slice that ends at byte " << end << " of buffer "
                                  << describe(buffer) << ", which has " << buffer.getSizeBytes();
     error.attachNote(buffer.getLoc()) << "the buffer is here";
+    return error;
+  }
+
+  /// A state of a bucket holds all of its elements, or one rank's.
+  LogicalResult check(plan::StateOp state) {
+    if (failed(checkSlice(state, state.getSlice())))
+      return failure();
+    auto bucket = symbols.lookup<sharding::BucketOp>(state.getName());
+    if (!bucket || state.getRole() == "frozen")
+      return success();
+    const int64_t elements = bucket.getElements() / (state.getSharded() ? worldSize : 1), bytes = state.getSlice().getSize();
+    Type element = state.getElement().value_or(bucket.getElement());
+    if (bytes == multiply(elements, getElementBytes(element)))
+      return success();
+    auto error = state.emitError() << state.getRole() << " '" << state.getName() << "' has " << bytes << " bytes, but is " << elements
+                                   << " elements of " << element;
+    error.attachNote(bucket.getLoc()) << "the bucket is here";
     return error;
   }
 
@@ -192,18 +210,22 @@ private:
     const int64_t source = collective.getSource().getSize(), target = collective.getTarget().getSize();
     int64_t expectedSource = source, expectedTarget = target, staging = 0, wire = 0;
     bool elementFits = true;
-    Type element = collective.getElement();
+    Type element = collective.getElement(), targetElement = collective.getResultElement();
+    auto isSummed = [](Type type) { return type.isF32() || type.isF16() || type.isBF16(); };
     switch (collective.getKind()) {
     case plan::CollectiveKind::all_gather:
       expectedTarget = multiply(source, worldSize);
       wire = multiply(source, worldSize - 1);
       break;
-    case plan::CollectiveKind::reduce_scatter:
-      expectedSource = multiply(target, worldSize);
-      staging = reduceScatterStagingBytes(target, worldSize);
-      wire = multiply(target, worldSize - 1);
-      elementFits = element.isF32();
+    case plan::CollectiveKind::reduce_scatter: {
+      // What is sent and the sum have as many elements, not always as many bytes.
+      const int64_t sent = multiply(target / getElementBytes(targetElement), getElementBytes(element));
+      expectedSource = multiply(sent, worldSize);
+      staging = reduceScatterStagingBytes(sent, worldSize);
+      wire = multiply(sent, worldSize - 1);
+      elementFits = isSummed(element) && isSummed(targetElement);
       break;
+    }
     case plan::CollectiveKind::control_sum:
       expectedTarget = source;
       staging = controlSumStagingBytes(source, worldSize);
@@ -212,10 +234,11 @@ private:
       break;
     }
     if (!elementFits)
-      return collective.emitError() << "sums elements of type " << element << " over the ranks";
+      return collective.emitError() << "sums elements of type " << element << " over the ranks"
+                                    << (targetElement == element ? "" : " to another type");
     if (source != expectedSource || target != expectedTarget)
       return collective.emitError() << "goes from " << source << " to " << target << " bytes on " << worldSize << " ranks";
-    if (source % getElementBytes(element) || target % getElementBytes(element))
+    if (source % getElementBytes(element) || target % getElementBytes(targetElement))
       return collective.emitError() << "moves " << source << " to " << target << " bytes, a part of an element of type "
                                     << element;
     int64_t given = collective.getStaging() ? collective.getStaging()->getSize() : 0;

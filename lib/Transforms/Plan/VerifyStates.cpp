@@ -1,9 +1,11 @@
 //===- VerifyStates.cpp - The part of plan-verify about which state is which ===//
 #include "VerifyStates.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/OptimizerRoles.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -12,9 +14,19 @@ namespace {
 
 using nn::RoleKind;
 
-bool isBucketState(plan::StateOp state) { return state && state.getRole() != "frozen"; }
+bool isStateRole(StringRef name) {
+  std::optional<RoleKind> role = nn::symbolizeRoleKind(name);
+  return role && (nn::isStateScalarRole(*role) ||
+                  llvm::is_contained({RoleKind::Parameter, RoleKind::Frozen, RoleKind::Gradient, RoleKind::Master, RoleKind::ExpAvg,
+                                      RoleKind::ExpAvgSq, RoleKind::Momentum},
+                                     *role));
+}
 
-std::string describe(plan::StateOp state) { return state.getRole().str() + " '" + state.getName().str() + "'"; }
+bool isFrozen(plan::StateOp state) { return state.getRole() == "frozen"; }
+
+std::string describe(plan::StateOp state) {
+  return state.getName().empty() ? state.getRole().str() : state.getRole().str() + " '" + state.getName().str() + "'";
+}
 
 /// Slices of one buffer and the commands that write them.
 using WrittenSlices = SmallVector<std::pair<plan::SliceAttr, Operation *>>;
@@ -27,7 +39,7 @@ public:
     if (failed(checkNames()))
       return failure();
     for (auto section : module.getOps<plan::SectionOp>()) {
-      if (failed(checkCollectives(section)))
+      if (failed(checkCollectives(section)) || failed(checkElements(section)))
         return failure();
       if (section.getSymName() == "update" && (failed(checkUpdates(section)) || failed(checkNorm(section))))
         return failure();
@@ -61,14 +73,13 @@ private:
   LogicalResult checkNames() {
     for (Operation &op : *module.getBody()) {
       if (auto state = dyn_cast<plan::StateOp>(op)) {
-        std::optional<RoleKind> role = nn::symbolizeRoleKind(state.getRole());
-        if (!role || (*role != RoleKind::Parameter && *role != RoleKind::Frozen && *role != RoleKind::Gradient &&
-                      *role != RoleKind::ExpAvg && *role != RoleKind::ExpAvgSq && *role != RoleKind::Momentum))
+        if (!isStateRole(state.getRole()))
           return state.emitError() << "state '" << state.getName() << "' has role '" << state.getRole()
-                                   << "', which is none of parameter, frozen, gradient, exp_avg, exp_avg_sq, momentum";
+                                   << "', which is none of parameter, frozen, gradient, master, exp_avg, exp_avg_sq, momentum, loss_scale, "
+                                      "scale_window_steps, scale_hysteresis";
         if (failed(checkOnce(state, describe(state))))
           return failure();
-        if (!isBucketState(state))
+        if (isFrozen(state))
           continue;
         auto [known, inserted] = stateOf.try_emplace(state.getSlice().getBuffer(), state);
         if (!inserted)
@@ -159,12 +170,42 @@ private:
     return fail(sum, "sums '" + sum.getLabel() + "' over the ranks, which is what kernel '" + kernel + "' made; zero-to-plan calls it so", madeBy, "it is made here");
   }
 
+  func::FuncOp findBody(plan::DispatchOp dispatch) const {
+    auto kernel = symbols.lookup<plan::KernelOp>(dispatch.getKernel());
+    return kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
+  }
+
+  /// Generated kernels take a state's bytes for what they are.
+  LogicalResult checkElements(plan::SectionOp section) {
+    for (auto dispatch : section.getBody().front().getOps<plan::DispatchOp>()) {
+      func::FuncOp body = findBody(dispatch);
+      if (!body)
+        continue;
+      for (auto [verb, slices, types] : {std::tuple("reads", dispatch.getReads(), body.getFunctionType().getInputs()),
+                                         std::tuple("writes", dispatch.getWrites(), body.getFunctionType().getResults())})
+        for (auto [slice, type] : llvm::zip(slices.getAsRange<plan::SliceAttr>(), types)) {
+          plan::StateOp state = findState(slice);
+          Type element = state ? getElement(state) : Type(), given = cast<RankedTensorType>(type).getElementType();
+          if (element && element != given)
+            return fail(dispatch, Twine(verb) + " the " + describe(state) + " as elements of " + print(given) + ", but it has " + print(element) +
+                                      "; zero-to-plan gives each state one type",
+                        state, "it is here");
+        }
+    }
+    return success();
+  }
+
   /// The kernel of each update gets one bucket's states, each where its optimizer expects it, and every bucket gets one.
   LogicalResult checkUpdates(plan::SectionOp section) {
     llvm::StringMap<Operation *> updated;
+    sumIn.clear();
+    for (auto collective : section.getBody().front().getOps<plan::CollectiveOp>()) {
+      FlatSymbolRefAttr target = collective.getTarget().getBuffer();
+      if (collective.getKind() == plan::CollectiveKind::reduce_scatter && !symbols.lookup<plan::BufferOp>(target.getAttr()).getState())
+        sumIn[target] = collective;
+    }
     for (auto dispatch : section.getBody().front().getOps<plan::DispatchOp>()) {
-      auto kernel = symbols.lookup<plan::KernelOp>(dispatch.getKernel());
-      auto body = kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
+      func::FuncOp body = findBody(dispatch);
       if (!body || body.empty())
         continue;
       for (Operation &op : body.front()) {
@@ -192,6 +233,16 @@ private:
         continue;
       }
       plan::StateOp state = findState(slice);
+      // A sum of another type than was sent lies beside the gradient's state.
+      if (plan::CollectiveOp sum = sumIn.lookup(slice.getBuffer()); kind == RoleKind::Gradient && sum) {
+        if (!named.contains("gradient '" + sum.getLabel().str() + "'"))
+          return fail(dispatch, "takes the sum of bucket '" + sum.getLabel() + "' as its gradient, which is no state of the plan; zero-to-plan makes one", sum,
+                      "it is reduced here");
+        if (parameter && sum.getLabel() != parameter.getName())
+          return fail(dispatch, "updates " + describe(parameter) + " with the sum of bucket '" + sum.getLabel() + "'; zero-to-plan gives each bucket its own", sum,
+                      "it is reduced here");
+        continue;
+      }
       if (!state || state.getRole() != wanted) {
         std::string other = state ? describe(state) : "@" + slice.getBuffer().getValue().str();
         auto error = dispatch.emitError() << "takes " << other << " as the " << wanted << " of its update; zero-to-plan gives each state its place";
@@ -223,6 +274,19 @@ private:
     return success();
   }
 
+  static std::string print(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+  /// Null where its bucket is not known.
+  Type getElement(plan::StateOp state) const {
+    if (std::optional<Type> element = state.getElement())
+      return *element;
+    auto bucket = symbols.lookup<sharding::BucketOp>(state.getName());
+    return bucket ? bucket.getElement() : Type();
+  }
+
   LogicalResult checkNorm(plan::SectionOp section) {
     DenseMap<Attribute, Operation *> counted;
     Operation *norm = nullptr;
@@ -237,8 +301,12 @@ private:
                       "the first time is here");
       }
     }
+    llvm::StringSet<> sums; // buckets whose sum beside the state is counted
+    for (auto &[buffer, sum] : sumIn)
+      if (counted.contains(buffer))
+        sums.insert(plan::CollectiveOp(sum).getLabel());
     for (auto state : module.getOps<plan::StateOp>())
-      if (norm && state.getRole() == "gradient" && !counted.contains(state.getSlice().getBuffer()))
+      if (norm && state.getRole() == "gradient" && !counted.contains(state.getSlice().getBuffer()) && !sums.contains(state.getName()))
         return fail(norm, "leaves the " + describe(state) + " out; zero-partition-state counts all", state, "it is here");
     return success();
   }
@@ -323,9 +391,10 @@ private:
   SymbolTable symbols;
   int64_t worldSize;
   llvm::StringMap<Operation *> named;
-  DenseMap<Attribute, plan::StateOp> stateOf;       // by buffer, of buckets
+  DenseMap<Attribute, plan::StateOp> stateOf;       // by buffer, of what a step changes
   DenseMap<Attribute, plan::StepScalarOp> scalarOf; // by buffer
   DenseMap<Attribute, plan::StepResultOp> resultOf; // by slice
+  DenseMap<Attribute, plan::CollectiveOp> sumIn;    // by buffer that is no state, of section @update
 };
 
 } // namespace

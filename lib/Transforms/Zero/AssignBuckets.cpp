@@ -101,6 +101,12 @@ private:
     return mesh;
   }
 
+  static Type getDataElement(const ParameterBlock &parameter) {
+    auto argument = cast<BlockArgument>(parameter.parameter);
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return nn::getDataElement(function.getArgAttr(argument.getArgNumber(), nn::kDataAttrName), getType(parameter));
+  }
+
   void makeBuckets(ArrayRef<ParameterBlock> parameters, MeshOp mesh) {
     // A block's parameters may stand apart (a module used late): its buckets are filled in order of first use
     // all the same.
@@ -110,11 +116,11 @@ private:
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(mesh);
     for (auto &[block, members] : blocks) {
-      // Within a block, what differs in type or stays whole at stage 3 cannot share a bucket.
-      llvm::MapVector<std::pair<Type, int>, SmallVector<const ParameterBlock *>> kinds;
+      // Within a block, what differs in type, here or in the model's file, or stays whole at stage 3 cannot share a bucket.
+      llvm::MapVector<std::tuple<Type, Type, int>, SmallVector<const ParameterBlock *>> kinds;
       for (const ParameterBlock *parameter : members) {
         RankedTensorType type = getType(*parameter);
-        kinds[{type.getElementType(), type.getNumElements() < persistenceThreshold}]
+        kinds[{type.getElementType(), getDataElement(*parameter), type.getNumElements() < persistenceThreshold}]
             .push_back(parameter);
       }
       for (auto &[kind, kindMembers] : kinds)

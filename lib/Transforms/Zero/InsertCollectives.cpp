@@ -53,6 +53,7 @@ public:
     if (failed(mesh))
       return signalPassFailure();
     meshSize = mesh->getSize();
+    buckets.emplace(getOperation());
     reduceInUpdate = reduceAtStep && accumulationSteps > 1 && meshSize > 1;
     rewriteMicro(*micro);
     rewriteUpdate(*update, *mesh);
@@ -76,6 +77,10 @@ private:
       return emitError(module.getLoc()) << "reduce-at is 'step', but stage " << int64_t(stage)
                                         << " shards gradients, which are reduced in each micro-batch";
     reduceAtStep = reduceAt == "step" || (reduceAt.empty() && !gradientsSharded);
+    FailureOr<Type> element = parseElement(module, "wire-element", wireElement);
+    if (failed(element))
+      return failure();
+    elementOfWire = *element;
     return success();
   }
 
@@ -116,8 +121,11 @@ private:
     placeGathers(micro, getGatherCasts(micro));
     // Last first: of two buckets that are complete at the same op the earlier one is reduced first.
     SmallVector<std::pair<UnrealizedConversionCastOp, Operation *>> reductions;
-    for (UnrealizedConversionCastOp cast : getReductionCasts(micro))
+    for (UnrealizedConversionCastOp cast : getReductionCasts(micro)) {
       reductions.push_back({cast, findLastGradient(cast)});
+      Type reduced = cast.getResult(0).getType();
+      gradientElements[getBucketSymbol(reduced)] = getElement(buckets->lookup<BucketOp>(getBucketSymbol(reduced).getAttr()), reduced);
+    }
     for (auto [cast, last] : llvm::reverse(reductions))
       placeReduction(cast, last);
     if (accumulationSteps > 1)
@@ -148,9 +156,17 @@ private:
     cast.erase();
   }
 
+  Value convert(OpBuilder &builder, Location loc, Value partial, BucketOp bucket, Type element) {
+    Type type = withElement(bucket, partial.getType(), element);
+    return type == partial.getType() ? partial : ConvertOp::create(builder, loc, type, partial).getResult();
+  }
+
+  /// What is sent has the wire's element, the parameters' by default; the sum that of `result`.
   Value createReduction(OpBuilder &builder, Location loc, Value partial, Type result) {
+    BucketOp bucket = buckets->lookup<BucketOp>(getBucketSymbol(result).getAttr());
     if (meshSize == 1)
-      return AliasOp::create(builder, loc, result, partial);
+      return AliasOp::create(builder, loc, result, convert(builder, loc, partial, bucket, getElement(bucket, result)));
+    partial = convert(builder, loc, partial, bucket, elementOfWire ? elementOfWire : bucket.getElement());
     if (isa<ShardType>(result))
       return createCollective<ReduceScatterStartOp>(builder, loc, partial, result);
     return createCollective<AllReduceStartOp>(builder, loc, partial, result);
@@ -167,7 +183,10 @@ private:
       if (!role || (role.getKind() != nn::RoleKind::Gradient && role.getKind() != nn::RoleKind::LossSum &&
                     role.getKind() != nn::RoleKind::LabelCount))
         continue;
-      arguments.add(value.getType(), makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
+      Type type = value.getType();
+      if (isa<PartialType>(type)) // it is not reduced yet, but kept as its sum will be
+        type = withElement(buckets->lookup<BucketOp>(getBucketSymbol(type).getAttr()), type, gradientElements.lookup(getBucketSymbol(type)));
+      arguments.add(type, makeRole(&getContext(), role.getKind(), role.getName()), value.getLoc());
       summed.push_back(index);
     }
     for (auto [index, accumulator] :
@@ -175,7 +194,7 @@ private:
       Value &value = results.values[index];
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfterValue(value);
-      value = AccumulateOp::create(builder, value.getLoc(), value.getType(), accumulator, value);
+      value = AccumulateOp::create(builder, value.getLoc(), accumulator.getType(), accumulator, value);
       if (isa<PartialType>(value.getType())) {
         NamedAttrList attrs(results.attrs[index]);
         attrs.erase(kWholeBufferAttrName); // a partial bucket is whole anyway
@@ -207,9 +226,14 @@ private:
       if (!role || role.getKind() != nn::RoleKind::Gradient)
         continue;
       Type reduced = argument.getType();
-      argument.setType(PartialType::get(&getContext(), getBucketSymbol(reduced)));
+      FlatSymbolRefAttr symbol = getBucketSymbol(reduced);
+      argument.setType(withElement(buckets->lookup<BucketOp>(symbol.getAttr()), PartialType::get(&getContext(), symbol),
+                                   gradientElements.lookup(symbol)));
+      // What uses it already uses the sum.
+      SmallVector<OpOperand *> uses = llvm::map_to_vector(argument.getUses(), [](OpOperand &use) { return &use; });
       Value sum = createReduction(builder, argument.getLoc(), argument, reduced);
-      argument.replaceAllUsesExcept(sum, sum.getDefiningOp<WaitOp>().getFuture().getDefiningOp());
+      for (OpOperand *use : uses)
+        use->set(sum);
     }
     update.setType(
         FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
@@ -240,6 +264,9 @@ private:
   }
 
   bool reduceAtStep = false, reduceInUpdate = false;
+  Type elementOfWire;                                // null: the parameters'
+  llvm::DenseMap<Attribute, Type> gradientElements; // of the reduced gradients, by bucket
+  std::optional<SymbolTable> buckets;
   int64_t meshSize = 1;
 };
 

@@ -26,6 +26,7 @@
 //     return %s1
 //   }
 //
+// States keep the elements that they have: master weights and moments of bf16 parameters become !zero.shard<@b0, f32>.
 // @predict takes its parameters as @micro does.
 // Each cast says that a value changes hands; zero-insert-collectives puts collectives in their place.
 // Test: test/Transforms/Zero/partition-state.mlir
@@ -64,7 +65,7 @@ public:
     FailureOr<func::FuncOp> micro = getStepFunction(getOperation(), "micro"), update = failure();
     if (succeeded(micro))
       update = getStepFunction(getOperation(), "update");
-    if (failed(update) || failed(check()) || failed(assignStates()) || failed(collectParameters(*micro)))
+    if (failed(update) || failed(check()) || failed(assignStates(*update)) || failed(collectParameters(*micro)))
       return signalPassFailure();
     if (failed(partitionMicro(*micro)) || failed(partitionUpdate(*update, states)))
       return signalPassFailure();
@@ -80,8 +81,13 @@ private:
     return success();
   }
 
-  /// Decides for each bucket who holds what.
-  LogicalResult assignStates() {
+  /// Decides for each bucket who holds what. Reduced gradients have the elements that @update takes.
+  LogicalResult assignStates(func::FuncOp update) {
+    llvm::StringMap<Type> gradientElements;
+    for (BlockArgument argument : update.getArguments())
+      if (nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber()); role && role.getKind() == nn::RoleKind::Gradient)
+        gradientElements[role.getName()] = getElementTypeOrSelf(argument.getType());
+
     FailureOr<MeshOp> mesh = getMesh(getOperation());
     if (failed(mesh))
       return failure();
@@ -93,7 +99,12 @@ private:
       bool persists = llvm::all_of(bucket.getSlots().getAsRange<SlotAttr>(), [&](SlotAttr slot) {
         return slot.getNumElements() < persistenceThreshold;
       });
-      BucketStates state{bucket, kinds.parameter && !persists ? shard : full, kinds.optimizer ? shard : full};
+      Type updated = kinds.optimizer ? shard : full;
+      BucketStates state{bucket, kinds.parameter && !persists ? shard : full, updated, updated};
+      // UpdatePartition.cpp says where a gradient is missing or the slots of a bucket differ.
+      if (!bucket.getSlots().empty())
+        if (Type element = gradientElements.lookup(cast<SlotAttr>(bucket.getSlots()[0]).getName()))
+          state.gradient = withElement(bucket, updated, element);
       // The gradient is needed where the update is; not sharded, its state is a whole buffer all the same.
       state.wholeGradient = kinds.optimizer && !kinds.gradient;
       for (auto [index, slot] : llvm::enumerate(bucket.getSlots().getAsRange<SlotAttr>())) {
@@ -247,7 +258,7 @@ private:
     if (state.wholeGradient)
       attrs.set(kWholeBufferAttrName, builder.getUnitAttr());
     results.add(
-        UnrealizedConversionCastOp::create(builder, bucket.getLoc(), state.updated, partial).getResult(0),
+        UnrealizedConversionCastOp::create(builder, bucket.getLoc(), state.gradient, partial).getResult(0),
         attrs.getDictionary(&getContext()));
     return success();
   }

@@ -38,7 +38,7 @@ public:
                 states[pack.getResult()] = nn::RoleAttr::get(op.getContext(), RoleKind::Gradient, getSymbol(pack.getType()));
                 return success();
               })
-              .Case<ReduceScatterStartOp, AllReduceStartOp, WaitOp, AliasOp, ShardOfOp, ControlSumOp, AccumulateOp>(
+              .Case<ReduceScatterStartOp, AllReduceStartOp, WaitOp, AliasOp, ShardOfOp, ConvertOp, ControlSumOp, AccumulateOp>(
                   [&](Operation *same) {
                     states[same->getResult(0)] = get(same->getOperand(0));
                     return success();
@@ -112,14 +112,18 @@ private:
                 operand, "it comes from here");
   }
 
-  /// The number of labels of the step is counted while it runs.
+  /// The number of labels of the step is counted while it runs, and what the gradients were multiplied by is known then.
   LogicalResult checkScale(UpdateOp update, Value scale) {
-    BlockArgument count = findArgument(function, RoleKind::LabelCount, "");
-    if (!count || dependsOn(scale, [&](Value value) { return value == count; }))
-      return success();
-    return fail(update, "of bucket @" + update.getBucket() +
-                            " scales its gradient by what does not depend on the label_count; nn-append-optimizer divides by it",
-                count, "the label_count is here");
+    for (RoleKind kind : {RoleKind::LabelCount, RoleKind::LossScale}) {
+      BlockArgument argument = findArgument(function, kind, "");
+      if (!argument || dependsOn(scale, [&](Value value) { return value == argument; }))
+        continue;
+      std::string name = nn::stringifyRoleKind(kind).str();
+      return fail(update, "of bucket @" + update.getBucket() + " scales its gradient by what does not depend on the " + name +
+                              "; nn-append-optimizer divides by it",
+                  argument, "the " + name + " is here");
+    }
+    return success();
   }
 
   /// Whether `value` is computed from a value that `found` accepts: through groups by the result that is used.
@@ -162,6 +166,16 @@ private:
             sum && !dependsOn(value, [&](Value from) { return from == sum; }))
           return fail(end, "gives as the loss what does not depend on the loss_sum of the micro-batches; nn-append-optimizer makes it of that",
                       sum, "the loss_sum is here");
+      if (nn::isStateScalarRole(role.getKind()))
+        if (BlockArgument before = findArgument(function, role.getKind(), role.getName());
+            before && !dependsOn(value, [&](Value from) { return from == before; }))
+          return fail(end, "gives as the " + describe(role) + " of the next step what does not depend on that of this one; nn-append-optimizer makes it of that",
+                      before, "the " + describe(role) + " is here");
+      if (role.getKind() == RoleKind::GradNorm)
+        if (BlockArgument scale = findArgument(function, RoleKind::LossScale, "");
+            scale && !dependsOn(value, [&](Value from) { return from == scale; }))
+          return fail(end, "gives as the grad_norm what does not depend on the loss_scale; nn-append-optimizer divides by it", scale,
+                      "the loss_scale is here");
       if (role.getKind() == RoleKind::GradNorm && findSquares() &&
           !dependsOn(value, [&](Value from) { return from.getDefiningOp<SumSquaresOp>() != nullptr; }))
         return fail(end, "gives as the grad_norm what does not depend on the sum of squares; zero-partition-state makes it of that",

@@ -47,6 +47,7 @@ bool isBucketRole(nn::RoleKind kind) {
   switch (kind) {
   case nn::RoleKind::Parameter:
   case nn::RoleKind::Gradient:
+  case nn::RoleKind::Master:
   case nn::RoleKind::ExpAvg:
   case nn::RoleKind::ExpAvgSq:
   case nn::RoleKind::Momentum:
@@ -54,6 +55,19 @@ bool isBucketRole(nn::RoleKind kind) {
   default:
     return false;
   }
+}
+
+FailureOr<Type> parseElement(ModuleOp module, StringRef option, StringRef name) {
+  Builder builder(module.getContext());
+  if (name.empty())
+    return Type();
+  if (name == "f32")
+    return Type(builder.getF32Type());
+  if (name == "f16")
+    return Type(builder.getF16Type());
+  if (name == "bf16")
+    return Type(builder.getBF16Type());
+  return emitError(module.getLoc()) << option << " is '" << name << "', expected f32, f16 or bf16";
 }
 
 ResultList::ResultList(func::FuncOp function) {

@@ -24,6 +24,10 @@ mlir::BlockArgument findArgument(mlir::func::FuncOp function, nn::RoleKind kind,
 /// Parameters, gradients and optimizer states: what buckets hold.
 bool isBucketRole(nn::RoleKind kind);
 
+/// The float type of that name (f32, f16, bf16), which option `option` of a pass was given; null where the name is empty. Fails
+/// with an error for any other name.
+mlir::FailureOr<mlir::Type> parseElement(mlir::ModuleOp module, llvm::StringRef option, llvm::StringRef name);
+
 /// The results of a function with their attributes: read as one, changed, and put back as one.
 struct ResultList {
   explicit ResultList(mlir::func::FuncOp function);

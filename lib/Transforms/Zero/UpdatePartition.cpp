@@ -11,8 +11,14 @@ namespace {
 
 /// The update of one parameter, as nn-append-optimizer wrote it.
 struct ParameterUpdate {
+  struct State {
+    nn::RoleKind kind;
+    Type element;
+    bool operator==(const State &) const = default;
+  };
+
   Operation *op = nullptr;
-  SmallVector<nn::RoleKind> states; // of the operands that are states, in order
+  SmallVector<State> states; // of the operands that are states, in order
 };
 
 class UpdatePartition {
@@ -74,7 +80,7 @@ private:
           return op.emitOpError() << "of parameter '" << parameter.getName() << "' takes the "
                                   << nn::stringifyRoleKind(role.getKind()) << " of '" << role.getName()
                                   << "'";
-        one.states.push_back(role.getKind());
+        one.states.push_back({role.getKind(), cast<RankedTensorType>(operand.getType()).getElementType()});
       }
       auto place = states.slots.find(parameter.getName());
       if (place == states.slots.end())
@@ -158,8 +164,13 @@ private:
     return success();
   }
 
-  Type getStateType(const BucketStates &bucket, nn::RoleKind kind) {
-    return kind == nn::RoleKind::Parameter ? bucket.parameter : bucket.updated;
+  /// As zero.update takes and gives it.
+  Type getUpdatedType(const BucketStates &bucket, const ParameterUpdate::State &state) {
+    return state.kind == nn::RoleKind::Gradient ? bucket.gradient
+                                                : withElement(bucket.bucket, bucket.updated, state.element);
+  }
+  Type getStateType(const BucketStates &bucket, const ParameterUpdate::State &state) {
+    return state.kind == nn::RoleKind::Parameter ? bucket.parameter : getUpdatedType(bucket, state);
   }
 
   /// One argument for each kind of state and bucket, where the first argument of the kind stands.
@@ -173,10 +184,11 @@ private:
       ArgumentList list;
       SmallVector<size_t> numbers;
       for (auto [number, bucket] : llvm::enumerate(states.buckets)) {
-        if (!llvm::is_contained(updates[number].front().states, role.getKind()))
+        const auto *state = llvm::find_if(updates[number].front().states, [&](auto &each) { return each.kind == role.getKind(); });
+        if (state == updates[number].front().states.end())
           continue;
         BucketOp op = bucket.bucket;
-        list.add(getStateType(bucket, role.getKind()), makeRole(update.getContext(), role.getKind(), op.getSymName()),
+        list.add(getStateType(bucket, *state), makeRole(update.getContext(), role.getKind(), op.getSymName()),
                  op.getLoc());
         numbers.push_back(number);
       }
@@ -196,28 +208,31 @@ private:
     OpBuilder builder(last);
     BucketOp op = bucket.bucket;
     SmallVector<Value> stateValues, scalars;
-    for (nn::RoleKind kind : ofBucket.front().states) {
-      Value value = arguments[number][kind];
-      if (value.getType() != bucket.updated)
-        value = ShardOfOp::create(builder, op.getLoc(), bucket.updated, value);
+    SmallVector<Type> types;
+    for (const ParameterUpdate::State &state : ofBucket.front().states) {
+      Value value = arguments[number][state.kind];
+      Type type = getUpdatedType(bucket, state);
+      if (value.getType() != type)
+        value = ShardOfOp::create(builder, op.getLoc(), type, value);
       stateValues.push_back(value);
+      if (state.kind != nn::RoleKind::Gradient)
+        types.push_back(type);
     }
     for (Value operand : first->getOperands())
       if (!getStateRole(operand))
         scalars.push_back(operand);
-    SmallVector<Type> types(first->getNumResults(), bucket.updated);
     auto updateOp = UpdateOp::create(builder, op.getLoc(), types, FlatSymbolRefAttr::get(op.getSymNameAttr()),
                                      stateValues, scalars);
-    makeBody(updateOp, first, op.getElement());
+    makeBody(updateOp, first, op);
     results[number].assign(updateOp.getResults().begin(), updateOp.getResults().end());
   }
 
   /// The parameter's update on one element: the same op on 0-d tensors.
-  void makeBody(UpdateOp updateOp, Operation *update, Type element) {
+  void makeBody(UpdateOp updateOp, Operation *update, BucketOp bucket) {
     Block &body = updateOp.getBody().emplaceBlock();
-    auto type = RankedTensorType::get({}, element);
-    for (size_t i = 0; i < updateOp.getStates().size(); ++i)
-      body.addArgument(type, update->getLoc());
+    auto elementOf = [&](Value state) { return RankedTensorType::get({}, getElement(bucket, state.getType())); };
+    for (Value state : updateOp.getStates())
+      body.addArgument(elementOf(state), update->getLoc());
     for (Value scalar : updateOp.getScalars())
       body.addArgument(scalar.getType(), update->getLoc());
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
@@ -225,7 +240,8 @@ private:
     unsigned nextState = 0, nextScalar = updateOp.getStates().size();
     for (Value operand : update->getOperands())
       state.operands.push_back(body.getArgument(getStateRole(operand) ? nextState++ : nextScalar++));
-    state.types.assign(update->getNumResults(), type);
+    for (Value result : updateOp.getResults())
+      state.types.push_back(elementOf(result));
     state.addAttributes(update->getDiscardableAttrDictionary().getValue());
     state.propertiesAttr = update->getPropertiesAsAttribute();
     Operation *one = builder.create(state);
@@ -248,11 +264,15 @@ private:
         return norm.emitOpError() << "leaves gradient '" << slot.getKey()
                                   << "' out; the norm of buckets is of all gradients";
     OpBuilder builder(norm);
-    SmallVector<Value> gradients;
-    for (auto &ofBucket : arguments)
-      gradients.push_back(ofBucket[nn::RoleKind::Gradient]);
+    llvm::MapVector<Type, SmallVector<Value>> gradients; // by element
+    for (auto [bucket, ofBucket] : llvm::zip_equal(states.buckets, arguments))
+      gradients[getElement(bucket.bucket, bucket.gradient)].push_back(ofBucket[nn::RoleKind::Gradient]);
     auto sumType = RankedTensorType::get({kExactSumWords}, builder.getI64Type());
-    Value sum = SumSquaresOp::create(builder, norm.getLoc(), sumType, gradients);
+    Value sum;
+    for (auto &[element, ofElement] : gradients) {
+      Value part = SumSquaresOp::create(builder, norm.getLoc(), sumType, ofElement);
+      sum = sum ? nn::AddOp::create(builder, norm.getLoc(), sumType, sum, part) : part;
+    }
     norm.getResult().replaceAllUsesWith(NormOp::create(builder, norm.getLoc(), norm.getType(), sum));
     norm.erase();
     return success();
@@ -286,16 +306,16 @@ private:
           continue;
         BucketOp op = state.bucket;
         Value updated = results[bucket][*ofBucket];
-        Type type = getStateType(state, role.getKind());
+        Type type = role.getKind() == nn::RoleKind::Parameter ? state.parameter : updated.getType();
         if (updated.getType() != type)
           updated = UnrealizedConversionCastOp::create(builder, op.getLoc(), type, updated).getResult(0);
         list.add(updated, makeRole(update.getContext(), role.getKind(), op.getSymName()));
       }
     }
     for (auto [bucket, ofBucket] : llvm::enumerate(updates))
-      for (nn::RoleKind kind : ofBucket.front().states)
-        if (kind != nn::RoleKind::Gradient && !llvm::is_contained(kinds, kind))
-          return emitError(update.getLoc()) << "@update returns no new " << nn::stringifyRoleKind(kind)
+      for (const ParameterUpdate::State &state : ofBucket.front().states)
+        if (state.kind != nn::RoleKind::Gradient && !llvm::is_contained(kinds, state.kind))
+          return emitError(update.getLoc()) << "@update returns no new " << nn::stringifyRoleKind(state.kind)
                                             << " of parameter '" << getSlotName(bucket, 0) << "'";
     list.assignTo(update);
     return success();
@@ -305,10 +325,10 @@ private:
   /// order.
   std::optional<unsigned> getResultNumber(const ParameterUpdate &one, nn::RoleKind kind) {
     unsigned number = 0;
-    for (nn::RoleKind state : one.states) {
-      if (state == nn::RoleKind::Gradient)
+    for (const ParameterUpdate::State &state : one.states) {
+      if (state.kind == nn::RoleKind::Gradient)
         continue;
-      if (state == kind)
+      if (state.kind == kind)
         return number;
       ++number;
     }

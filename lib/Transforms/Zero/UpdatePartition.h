@@ -10,9 +10,10 @@ namespace zero::sharding {
 struct BucketStates {
   BucketOp bucket;
   mlir::Type parameter; ///< of the parameter as a state
-  mlir::Type
-      updated; ///< of what zero.update takes: the gradient, the optimizer states and (part of) the parameter
-  bool wholeGradient = false; ///< the gradient's state is a whole local buffer although `updated` is a shard
+  /// How zero.update takes the gradient, the optimizer states and (part of) the parameter, each in its own element.
+  mlir::Type updated;
+  mlir::Type gradient;        ///< of the reduced gradient
+  bool wholeGradient = false; ///< the gradient's state is a whole local buffer although it is a shard
 };
 
 struct SlotPlace {

@@ -46,9 +46,8 @@ private:
         return op.emitOpError() << "is left of " << op.getOperand(0).getType()
                                 << "; zero-insert-collectives turns each change of hands into a collective";
       for (Type type : op.getResultTypes())
-        if (getBucketSymbol(type) && !getBucket(&op, type))
-          return op.emitOpError() << "gives " << type
-                                  << ", but there is no such bucket; zero-assign-buckets makes all";
+        if (failed(verifyBucketType(&op, type)))
+          return failure();
       if (isStart(&op) && failed(verifyStart(&op)))
         return failure();
       if (auto wait = dyn_cast<WaitOp>(op);
@@ -57,6 +56,21 @@ private:
             "waits for what no collective of this function started; zero-insert-collectives makes both");
     }
     return success();
+  }
+
+  /// One type has one spelling.
+  LogicalResult verifyBucketType(Operation *op, Type type) {
+    if (!getBucketSymbol(type))
+      return success();
+    BucketOp bucket = getBucket(op, type);
+    if (!bucket)
+      return op->emitOpError() << "gives " << type << ", but there is no such bucket; zero-assign-buckets makes all";
+    auto future = dyn_cast<FutureType>(type);
+    Type held = future ? future.getValue() : type, spelled = withElement(bucket, held, getElement(bucket, held));
+    if (held == spelled)
+      return success();
+    return op->emitOpError() << "gives " << held << ", which is " << spelled
+                             << "; zero-partition-state says an element only where it is not the bucket's";
   }
 
   LogicalResult verifyStart(Operation *start) {

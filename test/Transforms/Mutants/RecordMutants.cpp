@@ -61,6 +61,9 @@ void mutateRecords(ModuleOp module, Trial &trial) {
     const bool isFloat = cast<TypeAttr>(element).getValue().isF32();
     return TypeAttr::get(isFloat ? Type(builder.getI32Type()) : Type(builder.getF64Type()));
   });
+  change("target element of a collective", find<plan::CollectiveOp>(module), "target_element",
+         [&](Attribute) { return TypeAttr::get(builder.getF64Type()); });
+  change("element of a state", find<plan::StateOp>(module), "element", [&](Attribute) { return TypeAttr::get(builder.getI32Type()); });
   change("bytes on the wire", find<plan::CollectiveOp>(module), "wire_bytes", more(4));
 }
 

@@ -18,9 +18,15 @@ import re
 import subprocess
 
 MODELS = ("mlp", "cnn", "gpt2", "llama", "vit")
-# model, ranks, stage, accumulation, prefetch
-FEW = [("mlp", 2, stage, 1 + stage % 2, stage == 3) for stage in range(4)] + \
-      [("cnn", 2, 1, 1, False), ("gpt2", 2, 3, 2, True), ("gpt2", 2, 0, 1, False), ("llama", 2, 2, 1, False), ("vit", 3, 3, 1, True)]
+# What the configuration says of types.
+PRECISIONS = {"f32": {}, "bf16": {"bf16": {"enabled": True}}, "fp16": {"fp16": {"enabled": True, "initial_scale_power": 8}},
+              "bf16-grad32": {"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}},
+              "bf16-wire32": {"bf16": {"enabled": True}, "communication_data_type": "fp32"}}
+# model, ranks, stage, accumulation, prefetch, precision
+FEW = [("mlp", 2, stage, 1 + stage % 2, stage == 3, "f32") for stage in range(4)] + \
+      [("cnn", 2, 1, 1, False, "f32"), ("gpt2", 2, 3, 2, True, "f32"), ("gpt2", 2, 0, 1, False, "f32"), ("llama", 2, 2, 1, False, "f32"),
+       ("vit", 3, 3, 1, True, "f32"), ("mlp", 2, 2, 1, False, "fp16"), ("mlp", 3, 1, 2, False, "bf16-grad32"),
+       ("gpt2", 2, 3, 1, True, "bf16"), ("gpt2", 2, 0, 2, False, "bf16-wire32")]
 SAMPLE = 12
 
 
@@ -36,15 +42,15 @@ class Driver:
             raise SystemExit(f"{' '.join(str(word) for word in command)}\n{done.stdout[-3000:]}")
         return done.stdout
 
-    def compile(self, model, ranks, stage, accumulation, prefetch):
+    def compile(self, model, ranks, stage, accumulation, prefetch, precision):
         """The folder with compiled.bin and the dumps."""
-        folder = self.work / f"{model}-{ranks}-{stage}-{accumulation}-{prefetch}"
+        folder = self.work / f"{model}-{ranks}-{stage}-{accumulation}-{prefetch}-{precision}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": accumulation, "gradient_clipping": 1.0,
             "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
             "zero_optimization": {"stage": stage, "reduce_bucket_size": 50000,
-                                  "stage3_prefetch_bucket_size": 100000 if prefetch else 0}}))
+                                  "stage3_prefetch_bucket_size": 100000 if prefetch else 0}} | PRECISIONS[precision]))
         self.call(self.bin / "zero-compile", self.golden / f"{model}.onnx", "--loss=cross-entropy", "--labels=y", "--config",
                   folder / "config.json", f"--world-size={ranks}", f"--dump-phases={folder}", "-o", folder / "compiled.bin")
         return folder
@@ -52,7 +58,8 @@ class Driver:
     def programs(self, few=FEW):
         if not self.full:
             return few
-        return list(itertools.product(MODELS, (2, 3), range(4), (1, 2), (False, True)))
+        return list(itertools.product(MODELS, (2, 3), range(4), (1, 2), (False, True), ("f32",))) + \
+            list(itertools.product(("mlp", "gpt2"), (2, 3), range(4), (1, 2), (True,), [name for name in PRECISIONS if name != "f32"]))
 
     def verdicts(self):
         counts = collections.defaultdict(lambda: [0, 0])

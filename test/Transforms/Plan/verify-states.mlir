@@ -63,7 +63,7 @@
 // MISSED: note: it is here
 // COUNTED: error: counts @g0 a second time; zero-partition-state counts each gradient once
 // COUNTED: note: the first time is here
-// ROLE: error: state 'b0' has role 'exp_avgs', which is none of parameter, frozen, gradient, exp_avg, exp_avg_sq, momentum
+// ROLE: error: state 'b0' has role 'exp_avgs', which is none of parameter, frozen, gradient, master, exp_avg, exp_avg_sq, momentum, loss_scale, scale_window_steps, scale_hysteresis
 // STATE: error: parameter 'b0' is there a second time; zero-to-plan makes one
 // STATE: note: the first is here
 // SHARED: error: exp_avg_sq 'b0' is in buffer @m0 of another state; zero-to-plan gives each its own

@@ -577,9 +577,53 @@ module {
   plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
   plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
   plan.section @micro_first {
-    // expected-error @+1 {{sums elements of type 'bf16' over the ranks}}
-    plan.collective reduce_scatter bf16 on reduce <@bucket, 0, 128> to <@a, 0, 64> staging <@b, 0, 64> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{sums elements of type 'f64' over the ranks}}
+    plan.collective reduce_scatter f64 on reduce <@bucket, 0, 128> to <@a, 0, 64> staging <@b, 0, 64> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
   }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 0 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 128 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.zero on compute [#plan.slice<@bucket, 0, 128>] waits [] records 0
+    // expected-error @+1 {{sums elements of type 'bf16' over the ranks to another type}}
+    plan.collective reduce_scatter bf16 as f64 on reduce <@bucket, 0, 32> to <@a, 0, 64> staging <@b, 0, 16> waits [0] {label = "b0", sequence = 0 : i64, wire_bytes = 16 : i64}
+  }
+}
+
+// -----
+
+// A sum of 32 elements that are sent as bf16 and kept as f32: half of the bytes on the wire.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 0 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 128 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.zero on compute [#plan.slice<@bucket, 0, 128>] waits [] records 0
+    plan.collective reduce_scatter bf16 as f32 on reduce <@bucket, 0, 128> to <@a, 0, 128> staging <@b, 0, 64> waits [0] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    // expected-error @+1 {{says that it sends 128 bytes and sends 64}}
+    plan.collective reduce_scatter bf16 as f32 on reduce <@bucket, 0, 128> to <@a, 0, 128> staging <@b, 0, 64> waits [] {label = "b0", sequence = 1 : i64, wire_bytes = 128 : i64}
+  }
+}
+
+// -----
+
+module {
+  zero.mesh @dp {size = 2 : i64}
+  // expected-note @+1 {{the bucket is here}}
+  zero.bucket @b0 on @dp {block = "h", element = bf16, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [128]>]}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 128 : i64}
+  plan.buffer @w in @device {content = #plan<content optimizer>, label = "", offset = 0 : i64, size_bytes = 128 : i64, state}
+  // expected-error @+1 {{master 'b0' has 128 bytes, but is 64 elements of 'f32'}}
+  plan.state "master" "b0" at <@w, 0, 128> {element = f32, sharded}
 }
 
 // -----

@@ -613,3 +613,15 @@ func.func @update(%p: !zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, %g: 
   // expected-error @below {{gives the new parameter 'b0' as the momentum 'b0'; zero-partition-state returns each state as itself}}
   return %full, %new#0 : !zero.full<@b0>, !zero.shard<@b0>
 }
+
+// -----
+
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @spelled(%s: !zero.shard<@b0, f32>) {
+  // expected-error @below {{gives '!zero.full<@b0, f32>', which is '!zero.full<@b0>'; zero-partition-state says an element only where it is not the bucket's}}
+  %f = zero.all_gather_start %s : !zero.shard<@b0, f32> -> !zero.future<!zero.full<@b0, f32>>
+  %b = zero.wait %f : !zero.future<!zero.full<@b0, f32>> -> !zero.full<@b0, f32>
+  zero.release %b : !zero.full<@b0, f32>
+  return
+}

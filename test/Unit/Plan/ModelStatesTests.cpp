@@ -81,9 +81,9 @@ TEST(ModelTraffic, TwiceThriceAndWithAccumulation) {
   };
   EXPECT_EQ(bytes({4, 4, 8}, 3, 2), 3 * 128 * 4 / 2);
   EXPECT_EQ(bytes({4, 4, 8}, 3, 1), 0);
-  EXPECT_EQ(bytes({2, 4, 12}, 0, 2), (4 + 4) * 128 / 2); // all in the type of gradients
-  EXPECT_EQ(bytes({2, 4, 12}, 1, 2), (4 + 2) * 128 / 2);
-  EXPECT_EQ(bytes({2, 4, 12}, 3, 2), (4 + 2 + 2) * 128 / 2);
+  EXPECT_EQ(bytes({2, 4, 12}, 0, 2), (2 + 4) * 128 / 2); // whole sums in the type of gradients
+  EXPECT_EQ(bytes({2, 4, 12}, 1, 2), (2 + 2) * 128 / 2);
+  EXPECT_EQ(bytes({2, 4, 12}, 3, 2), (2 + 2 + 2) * 128 / 2);
 }
 
 TEST(ModelStates, ParametersAreCountedInEveryPhase) {

@@ -42,8 +42,9 @@ def ZeroPartitionState : Pass<"zero-partition-state", "::mlir::ModuleOp"> {
     through `zero.view`, gradients are `zero.pack`ed. The `nn.adam` or `nn.sgd` of a bucket's parameters
     become one `zero.update` whose body is that op on one element, so that their hyper-parameters must be
     equal; `nn.global_norm` becomes `zero.sum_squares` and `zero.norm`. Where a value changes hands there is a
-    `builtin.unrealized_conversion_cast`, which zero-insert-collectives turns into a collective. A gradient
-    that is not in the set, of an optimizer that is, has result attribute `zero.whole_buffer`.
+    `builtin.unrealized_conversion_cast`, which zero-insert-collectives turns into a collective. Optimizer
+    states and reduced gradients have the elements that `@update` takes (`!zero.shard<@b0, f32>` of a bucket of
+    bf16). A gradient that is not in the set, of an optimizer that is, has result attribute `zero.whole_buffer`.
 
     Input:  `func.func @update(%w {parameter "w"}, %dw {gradient "w"}, ..) { %w1 = nn.sgd %w, %dw .. }`
     Output: `func.func @update(%s: !zero.shard<@b0> {parameter "b0"}, %g: !zero.shard<@b0> {gradient "b0"},
@@ -65,7 +66,8 @@ def ZeroInsertCollectives : Pass<"zero-insert-collectives", "::mlir::ModuleOp"> 
       other block's bucket is read between; a run is cut where the backward pass begins unless the bucket is
       gathered elsewhere, too. Transposes, reshapes, slices and casts of parameters are cloned into each run:
       they are never saved.
-    - partial to shard or whole: a reduction, behind the last gradient of the bucket.
+    - partial to shard or whole: a reduction, behind the last gradient of the bucket; what it sends is
+      converted first (`zero.convert`) where `wire-element` is another element.
     - shard to whole in `@update`: a gather of the new parameters at the end. With several micro-batches
       (`accumulation-steps`) `@micro` also takes the gradients, the loss and the count so far and returns
       `zero.accumulate`; with `reduce-at=step` its gradients stay partial and `@update` reduces them. The
@@ -82,7 +84,9 @@ def ZeroInsertCollectives : Pass<"zero-insert-collectives", "::mlir::ModuleOp"> 
                  Option<"accumulationSteps", "accumulation-steps", "int64_t", "1",
                         "Micro-batches of one step and rank (A).">,
                  Option<"reduceAt", "reduce-at", "std::string", "\"\"",
-                        "step, micro_batch, or empty: micro_batch where gradients are sharded, else step.">];
+                        "step, micro_batch, or empty: micro_batch where gradients are sharded, else step.">,
+                 Option<"wireElement", "wire-element", "std::string", "\"\"",
+                        "Element of contributions when they are sent: f32, f16, bf16, or empty: the parameters'.">];
   let dependentDialects = ["::zero::sharding::ZeroDialect"];
 }
 
