@@ -34,8 +34,9 @@ public:
            (text(buffer->label()).empty() ? "" : ": " + name(buffer->label())));
     dumpBuckets(/*slots=*/true);
     for (const schema::State *state : records(plan.states()))
-      line("state " + name(state->role()) + " " + name(state->name()) + (state->sharded() ? ", sharded" : "") + " at " +
-           sliceText(state->slice()));
+      line("state " + name(state->role()) + (text(state->name()).empty() ? "" : " " + name(state->name())) +
+           (state->element() ? std::string(", ") + schema::EnumNameElementType(*state->element()) : "") + (state->sharded() ? ", sharded" : "") +
+           " at " + sliceText(state->slice()));
     return std::move(out);
   }
   std::string collectives() {
@@ -46,7 +47,8 @@ public:
       for (const schema::Command *command : records(section->commands())) {
         if (const schema::Collective *collective = command->action_as_Collective()) {
           line("  " + number(index) + " [" + schema::EnumNameQueueKind(command->queue()) + " #" + number(collective->sequence()) + "] " +
-               commandTitle(plan, *command) + ": " + schema::EnumNameElementType(collective->element()) + " " +
+               commandTitle(plan, *command) + ": " + schema::EnumNameElementType(collective->element()) +
+               (targetElement(*collective) == collective->element() ? "" : std::string(" to ") + schema::EnumNameElementType(targetElement(*collective))) + " " +
                sliceText(collective->source()) + " -> " + sliceText(collective->target()) + ", sends " + number(collective->wire_bytes()) + " bytes");
           sums[collective->kind()] += runsPerStep(*section) * collective->wire_bytes();
         }
@@ -122,7 +124,8 @@ private:
 
   void dumpBuckets(bool slots) {
     for (const schema::Bucket *bucket : records(plan.buckets())) {
-      line("bucket " + name(bucket->name()) + ": " + number(bucket->elements()) + " x " + schema::EnumNameElementType(bucket->element()) + ", " +
+      line("bucket " + name(bucket->name()) + ": " + number(bucket->elements()) + " x " + schema::EnumNameElementType(bucket->element()) +
+           (weightsElement(*bucket) == bucket->element() ? "" : std::string(" from ") + schema::EnumNameElementType(weightsElement(*bucket))) + ", " +
            number(records(bucket->slots()).size()) + (records(bucket->slots()).size() == 1 ? " parameter" : " parameters") +
            (text(bucket->block()).empty() ? "" : " of " + name(bucket->block())));
       if (!slots)
@@ -158,6 +161,8 @@ private:
     for (const schema::StepScalar *scalar : records(plan.step_scalars()))
       line("step scalar " + name(scalar->kind()) + " = " + std::to_string(scalar->value()) + " at " +
            sliceText(scalar->slice()));
+    if (plan.least_loss_scale() > 0)
+      line("least loss scale " + std::to_string(plan.least_loss_scale()));
     for (const schema::StepResult *result : records(plan.step_results()))
       line("step result " + name(result->kind()) + ": " + schema::EnumNameElementType(result->element()) + " at " +
            sliceText(result->slice()));

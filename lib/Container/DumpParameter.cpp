@@ -138,7 +138,8 @@ private:
     }
     const std::string type = schema::EnumNameElementType(bucket.element());
     Range whole = {slot.offset(), slot.offset() + elements}, owned = {rank * chunk, (rank + 1) * chunk};
-    std::string out = "parameter " + std::string(text(slot.name())) + ": " + shape + type + ", " + number(elements) + " elements\n";
+    const std::string from = weightsElement(bucket) == bucket.element() ? "" : std::string(", from ") + schema::EnumNameElementType(weightsElement(bucket));
+    std::string out = "parameter " + std::string(text(slot.name())) + ": " + shape + type + ", " + number(elements) + " elements" + from + "\n";
     out += "bucket " + std::string(text(bucket.name())) + " (" + std::string(text(bucket.block())) + "): elements " +
            rangeText(whole.first, whole.last) + " of " + number(bucket.elements()) + "\n";
     if (elements && chunk)
@@ -148,19 +149,19 @@ private:
       if (state->bucket() < 0 || records(plan.buckets())[static_cast<uint32_t>(state->bucket())] != &bucket)
         continue;
       Range held = whole.with(state->sharded() ? owned : Range{0, bucket.elements()});
-      out += "  " + std::string(text(state->role())) + ": ";
+      out += "  " + std::string(text(state->role())) + (state->element() ? std::string(" (") + schema::EnumNameElementType(*state->element()) + ")" : "") + ": ";
       if (held.empty()) {
         out += "nothing of it\n";
         continue;
       }
-      uint64_t size = elementBytes(bucket.element()), base = state->sharded() ? owned.first : 0;
+      uint64_t size = elementBytes(stateElement(*state, bucket)), base = state->sharded() ? owned.first : 0;
       const schema::Buffer *buffer = records(plan.buffers())[state->slice()->buffer()];
       uint64_t at = buffer->offset() + state->slice()->offset() + rank * state->slice()->rank_stride() + (held.first - base) * size;
       out += "elements " + rangeText(held.first - whole.first, held.last - whole.first) + " in bytes " +
              rangeText(at, at + (held.last - held.first) * size) + " of arena " +
              std::string(text(records(plan.arenas())[buffer->arena()]->name())) + " (%" + std::string(text(buffer->name())) + ")\n";
     }
-    ValueSummary all(bucket.element()), mine(bucket.element());
+    ValueSummary all(weightsElement(bucket)), mine(weightsElement(bucket));
     ZERO_RETURN_IF_ERROR(readRange(bucket, whole, all));
     out += "values as compiled: " + all.text() + "\n";
     if (Range part = whole.with(owned); !part.empty() && part.last - part.first < elements) {
@@ -174,7 +175,7 @@ private:
   Status readRange(const schema::Bucket &bucket, Range range, ValueSummary &summary) {
     constexpr uint64_t kAtOnce = 1 << 20; // elements: large parameters are never whole in memory
     const Container::Section *weights = container.find(SectionKind::Weights);
-    uint64_t chunk = bucket.elements() / plan.world_size(), size = elementBytes(bucket.element());
+    uint64_t chunk = bucket.elements() / plan.world_size(), size = elementBytes(weightsElement(bucket));
     for (uint64_t at = range.first; at < range.last;) {
       uint64_t owner = at / chunk, end = std::min({range.last, (owner + 1) * chunk, at + kAtOnce});
       std::string bytes((end - at) * size, '\0');

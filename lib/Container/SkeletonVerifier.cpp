@@ -25,10 +25,10 @@ std::map<std::string_view, Parameter> parametersOf(const schema::Plan &plan) {
   std::map<std::string_view, Parameter> parameters;
   for (const schema::Bucket *bucket : records(plan.buckets()))
     for (const schema::Slot *slot : records(bucket->slots())) {
-      uint64_t bytes = elementBytes(bucket->element()); // the plan's verifier bounds the product
+      uint64_t bytes = elementBytes(weightsElement(*bucket)); // the plan's verifier bounds the product
       for (int64_t dimension : records(slot->shape()))
         bytes *= static_cast<uint64_t>(dimension);
-      parameters[text(slot->name())] = {bucket->element(), bytes};
+      parameters[text(slot->name())] = {weightsElement(*bucket), bytes};
     }
   return parameters;
 }

@@ -275,8 +275,11 @@ private:
 
   Status checkCollective(const schema::Collective &collective, const std::string &command, uint32_t &sequence) const {
     std::string where = command + " collective " + quoted(text(collective.label()));
-    if (collective.kind() > schema::CollectiveKind::MAX || collective.element() > schema::ElementType::MAX)
+    if (collective.kind() > schema::CollectiveKind::MAX || collective.element() > schema::ElementType::MAX ||
+        targetElement(collective) > schema::ElementType::MAX)
       return wrong(where + " has an unknown kind or element type");
+    if (targetElement(collective) != collective.element() && collective.kind() != schema::CollectiveKind::reduce_scatter)
+      return wrong(where + " changes elements, which a sum alone does");
     ZERO_RETURN_IF_ERROR(checkSlice(collective.source(), where + " source"));
     ZERO_RETURN_IF_ERROR(checkSlice(collective.target(), where + " target"));
     if (collective.staging())
@@ -293,13 +296,16 @@ private:
       expectedTarget = product(source, world());
       wire = product(source, world() - 1);
       break;
-    case schema::CollectiveKind::reduce_scatter:
-      expectedSource = product(target, world());
-      staging = reduceScatterStagingBytes(target, world());
-      wire = product(target, world() - 1);
-      if (collective.element() != schema::ElementType::f32)
-        return wrong(where + " reduces elements that are not f32");
+    case schema::CollectiveKind::reduce_scatter: {
+      for (schema::ElementType element : {collective.element(), targetElement(collective)})
+        if (element != schema::ElementType::f32 && element != schema::ElementType::f16 && element != schema::ElementType::bf16)
+          return wrong(where + " reduces elements that are none of f32, f16, bf16");
+      const uint64_t sent = product(target / elementBytes(targetElement(collective)), elementBytes(collective.element()));
+      expectedSource = product(sent, world());
+      staging = reduceScatterStagingBytes(sent, world());
+      wire = product(sent, world() - 1);
       break;
+    }
     case schema::CollectiveKind::control_sum:
       expectedTarget = source;
       staging = controlSumStagingBytes(source, world());
@@ -311,7 +317,7 @@ private:
     if (source != expectedSource || target != expectedTarget)
       return wrong(where + " goes from " + number(source) + " to " + number(target) + " bytes on " + number(world()) +
                    " ranks");
-    if (source % elementBytes(collective.element()) != 0 || target % elementBytes(collective.element()) != 0)
+    if (source % elementBytes(collective.element()) != 0 || target % elementBytes(targetElement(collective)) != 0)
       return wrong(where + " moves a part of an element");
     uint64_t given = collective.staging() ? collective.staging()->size() : 0;
     if (given < staging)
@@ -333,12 +339,15 @@ private:
   Status checkBuckets() const {
     for (const schema::Bucket *bucket : records(plan.buckets())) {
       std::string name = "bucket " + quoted(text(bucket->name()));
-      if (bucket->element() > schema::ElementType::MAX)
+      if (bucket->element() > schema::ElementType::MAX || weightsElement(*bucket) > schema::ElementType::MAX)
         return wrong(name + " has an unknown element type");
+      if (!canConvert(weightsElement(*bucket), bucket->element()))
+        return wrong(name + " of " + schema::EnumNameElementType(bucket->element()) + " starts from weights of " +
+                     schema::EnumNameElementType(weightsElement(*bucket)) + ", which cannot be rounded to it");
       if (bucket->elements() % world() != 0)
         return wrong(name + " has " + number(bucket->elements()) + " elements, not a multiple of " +
                      number(world()) + " ranks");
-      uint64_t chunk = product(bucket->elements() / world(), elementBytes(bucket->element()));
+      uint64_t chunk = product(bucket->elements() / world(), elementBytes(weightsElement(*bucket)));
       if (sum(bucket->chunk_offset(), chunk) > plan.rank_part_bytes())
         return wrong(name + " ends at " + number(sum(bucket->chunk_offset(), chunk)) + " of a rank's " +
                      number(plan.rank_part_bytes()) + " bytes of weights");
@@ -395,20 +404,59 @@ private:
       ZERO_RETURN_IF_ERROR(checkSlice(state->slice(), name));
       if (state->bucket() < -1 || state->bucket() >= static_cast<int64_t>(buckets.size()))
         return wrong(name + " is of bucket " + std::to_string(state->bucket()) + " of " + number(buckets.size()));
-      if (text(state->role()) == "parameter") {
-        if (state->bucket() < 0)
-          return wrong(name + " has no bucket");
-        const schema::Bucket *bucket = buckets[state->bucket()];
-        uint64_t elements = bucket->elements() / (state->sharded() ? world() : 1);
-        uint64_t bytes = product(elements, elementBytes(bucket->element()));
-        if (state->slice()->size() != bytes)
-          return wrong(name + " has " + number(state->slice()->size()) + " bytes, its bucket's elements need " +
-                       number(bytes));
-      }
-      if (text(state->role()) == "frozen" && sum(state->frozen_offset(), state->slice()->size()) > sizes.frozen)
-        return wrong(name + " ends at " + number(sum(state->frozen_offset(), state->slice()->size())) +
-                     " of the frozen section with " + number(sizes.frozen) + " bytes");
+      if ((state->element() && *state->element() > schema::ElementType::MAX) ||
+          (state->weights_element() && *state->weights_element() > schema::ElementType::MAX))
+        return wrong(name + " has an unknown element type");
+      ZERO_RETURN_IF_ERROR(state->bucket() < 0 ? checkLoneState(*state, name) : checkBucketState(*state, name));
     }
+    if (trains(plan))
+      for (uint32_t bucket = 0; bucket < buckets.size(); ++bucket)
+        if (findState(plan, "parameter", bucket) && !findExported(plan, bucket))
+          return wrong("bucket " + quoted(text(buckets[bucket]->name())) + " has no state in the type of its weights, " +
+                       schema::EnumNameElementType(weightsElement(*buckets[bucket])) + ", to export");
+    return {};
+  }
+
+  /// A state of a bucket holds all of its elements, or one rank's.
+  Status checkBucketState(const schema::State &state, const std::string &name) const {
+    const schema::Bucket &bucket = *records(plan.buckets())[static_cast<uint32_t>(state.bucket())];
+    uint64_t elements = bucket.elements() / (state.sharded() ? world() : 1);
+    uint64_t bytes = product(elements, elementBytes(stateElement(state, bucket)));
+    if (state.slice()->size() != bytes)
+      return wrong(name + " has " + number(state.slice()->size()) + " bytes, its bucket's elements need " + number(bytes));
+    if (text(state.role()) == "frozen" || isLoneNumber(state))
+      return wrong(name + " is of a bucket");
+    if (text(state.role()) == "master" && !canConvert(weightsElement(bucket), stateElement(state, bucket)))
+      return wrong(name + " of " + schema::EnumNameElementType(stateElement(state, bucket)) + " starts from weights of " +
+                   schema::EnumNameElementType(weightsElement(bucket)) + ", which cannot be converted to it");
+    return {};
+  }
+
+  static bool isLoneNumber(const schema::State &state) {
+    return text(state.role()) == "loss_scale" || text(state.role()) == "scale_window_steps" || text(state.role()) == "scale_hysteresis";
+  }
+
+  /// A frozen tensor, or a number that steps leave to one another.
+  Status checkLoneState(const schema::State &state, const std::string &name) const {
+    if (text(state.role()) != "frozen" && !isLoneNumber(state))
+      return wrong(name + " has no bucket");
+    uint64_t bytes = state.slice()->size();
+    if (isLoneNumber(state)) {
+      const uint64_t expected = text(state.role()) == "loss_scale" ? sizeof(float) : sizeof(int64_t);
+      if (bytes != expected)
+        return wrong(name + " has " + number(bytes) + " bytes, not " + number(expected));
+    }
+    if (state.weights_element()) {
+      if (!state.element() || !canConvert(*state.weights_element(), *state.element()))
+        return wrong(name + " starts from " + schema::EnumNameElementType(*state.weights_element()) + ", which cannot be rounded to " +
+                     (state.element() ? schema::EnumNameElementType(*state.element()) : "an unknown type"));
+      if (bytes % elementBytes(*state.element()) != 0)
+        return wrong(name + " has " + number(bytes) + " bytes, no whole number of elements");
+      bytes = product(bytes / elementBytes(*state.element()), elementBytes(*state.weights_element()));
+    }
+    if (sum(state.frozen_offset(), bytes) > sizes.frozen)
+      return wrong(name + " ends at " + number(sum(state.frozen_offset(), bytes)) + " of the frozen section with " +
+                   number(sizes.frozen) + " bytes");
     return {};
   }
 
@@ -428,7 +476,7 @@ private:
       std::string name = "step result " + quoted(text(result->kind()));
       bool count = text(result->kind()) == "label_count";
       if (!count && text(result->kind()) != "loss" && text(result->kind()) != "grad_norm" &&
-          text(result->kind()) != "skipped" && text(result->kind()) != "loss_sum")
+          text(result->kind()) != "skipped" && text(result->kind()) != "loss_sum" && text(result->kind()) != "loss_scale")
         return wrong(name + " is unknown");
       if (result->element() != (count ? schema::ElementType::i64 : schema::ElementType::f32))
         return wrong(name + " has the wrong element type");

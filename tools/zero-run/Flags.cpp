@@ -103,7 +103,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
   const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
   const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
-  std::string format = "npz", device = "cpu", comm, onNan = "stop", sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
+  std::string format = "npz", device = "cpu", comm, onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -121,9 +121,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   CLI::Option *seed = app.add_option("--seed", training.data.seed, "Decides the order of a token file's samples (default: 0)")
       ->type_name("N");
   app.add_option("--on-nan", onNan,
-                 "What a loss or gradient norm that is NaN or infinite does, on all ranks before the update: stop (default; exit 1, "
-                 "nothing is updated), skip (parameters and optimizer states keep their bits, their step count does not advance, as "
-                 "with PyTorch's GradScaler; the data do; skipped_steps counts), ignore (update with it)")
+                 "What a loss or gradient norm that is NaN or infinite does, on all ranks before the update: stop (exit 1, nothing is "
+                 "updated; with fp16 only where the loss scale is at its least), skip (parameters and optimizer states keep their bits, "
+                 "their step count does not advance, as with PyTorch's GradScaler; the data do; skipped_steps counts), ignore (update "
+                 "with it; not with fp16) (default: skip where parameters are bf16 or fp16, else stop)")
       ->type_name("stop|skip|ignore")->check(CLI::IsMember(onNans).description(""));
   app.add_option("--metrics", training.metricsPath, "Write one JSON object a step (default: none)")->type_name("FILE.jsonl");
   app.add_option("--trace", training.tracePath, "Write what every queue did, for Perfetto or chrome://tracing (default: none)")
@@ -176,7 +177,8 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
     return unknownArgument(app);
   training.data.format = formats.at(format);
   flags.device = devices.at(device);
-  training.onNan = onNans.at(onNan);
+  if (!onNan.empty())
+    training.onNan = onNans.at(onNan);
   flags.sharedMemory = sharedMemory == "auto";
   flags.flightRecorder = flightRecorder == "none" ? "" : flightRecorder;
   flags.flightRecorderGiven = recorder->count() != 0 && !flags.flightRecorder.empty();

@@ -40,7 +40,7 @@ enum class SectionKind : uint32_t {
   Model = 6,         ///< the model without its weights: "skeleton" (FlatBuffers, lib/Container/skeleton.fbs) and "bytes"
 };
 
-inline constexpr uint32_t kContainerVersion = 1;
+inline constexpr uint32_t kContainerVersion = 2;
 inline constexpr uint64_t kSectionAlignment = 4096;
 /// A checksum guards this many bytes of a section.
 inline constexpr uint64_t kChecksumBlock = 256 * 1024;

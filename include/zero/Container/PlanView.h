@@ -49,6 +49,39 @@ inline const schema::Section *findSection(const schema::Plan &plan, std::string_
 /// Whether the plan trains; one without a loss has section predict alone.
 inline bool trains(const schema::Plan &plan) { return findSection(plan, "update") != nullptr; }
 
+/// The element types of what is where it is not said: of a sum what is sent, of a bucket's weights and states the bucket's.
+inline schema::ElementType targetElement(const schema::Collective &collective) {
+  return collective.target_element().value_or(collective.element());
+}
+inline schema::ElementType weightsElement(const schema::Bucket &bucket) {
+  return bucket.weights_element().value_or(bucket.element());
+}
+inline schema::ElementType stateElement(const schema::State &state, const schema::Bucket &bucket) {
+  return state.element().value_or(bucket.element());
+}
+/// The state of that role of a bucket; null where it has none.
+inline const schema::State *findState(const schema::Plan &plan, std::string_view role, size_t bucket) {
+  for (const schema::State *state : records(plan.states()))
+    if (text(state->role()) == role && state->bucket() == static_cast<int64_t>(bucket))
+      return state;
+  return nullptr;
+}
+/// Whether weights of one type can be read as another: floats up to 32 bits are rounded or widened.
+inline bool canConvert(schema::ElementType from, schema::ElementType to) {
+  auto isShort = [](schema::ElementType type) {
+    return type == schema::ElementType::f32 || type == schema::ElementType::f16 || type == schema::ElementType::bf16;
+  };
+  return from == to || (isShort(from) && isShort(to));
+}
+/// The state that an export writes, in the type of the model: the parameter, or its master.
+inline const schema::State *findExported(const schema::Plan &plan, size_t bucket) {
+  const schema::Bucket &record = *records(plan.buckets())[static_cast<uint32_t>(bucket)];
+  for (std::string_view role : {"parameter", "master"})
+    if (const schema::State *state = findState(plan, role, bucket); state && stateElement(*state, record) == weightsElement(record))
+      return state;
+  return nullptr;
+}
+
 inline uint64_t elementBytes(schema::ElementType type) {
   switch (type) {
   case schema::ElementType::f64:

@@ -65,12 +65,15 @@ std::string hexadecimal(uint64_t value) {
 Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap) {
   const DataOptions &data = options.data;
   std::string format = data.format == DataFormat::Npz ? "npz" : data.format == DataFormat::Bytes ? "bytes" : "u16";
-  const std::string onNan = options.onNan == OnNan::Stop ? "stop" : options.onNan == OnNan::Skip ? "skip" : "ignore";
+  const std::string onNan = !options.onNan                    ? ""
+                            : *options.onNan == OnNan::Stop ? "stop"
+                            : *options.onNan == OnNan::Skip ? "skip"
+                                                            : "ignore";
   return agreeOn({given("--data", data.path),
                   {format, "--data-format=" + format},
                   number("--sequence-length", data.sequenceLength),
                   {std::to_string(data.seed), "--seed=" + std::to_string(data.seed)},
-                  {onNan, "--on-nan=" + onNan},
+                  {onNan, onNan.empty() ? "no --on-nan" : "--on-nan=" + onNan},
                   number("--steps", options.steps),
                   number("--epochs", options.epochs),
                   given("--predict", options.predictPath),

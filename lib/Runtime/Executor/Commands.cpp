@@ -85,9 +85,10 @@ class CollectiveWork final : public CommandWork {
 public:
   CollectiveWork(const schema::Collective &record, const Memory &memory, Channel &channel, uint32_t name,
                  std::atomic<uint64_t> &counter, CommunicationClock &clock)
-      : kind(record.kind()), element(record.element()), source(memory.at(*record.source())),
+      : kind(record.kind()), element(record.element()), resultElement(targetElement(record)), source(memory.at(*record.source())),
         target(memory.at(*record.target())), staging(record.staging() ? memory.at(*record.staging()) : nullptr),
-        size(std::min(record.source()->size(), record.target()->size())), channel(channel), name(name), counter(counter), clock(clock) {}
+        size(record.kind() == schema::CollectiveKind::reduce_scatter ? record.target()->size() : record.source()->size()), channel(channel),
+        name(name), counter(counter), clock(clock) {}
 
   Status execute() override {
     uint64_t before = channel.bytesSent();
@@ -105,10 +106,9 @@ private:
     switch (kind) {
     case schema::CollectiveKind::all_gather:
       return channel.allGather(source, target, size);
-    case schema::CollectiveKind::reduce_scatter: {
-      auto type = static_cast<FloatType>(element);
-      return channel.reduceScatter(source, type, target, type, size / sizeOf(type), staging);
-    }
+    case schema::CollectiveKind::reduce_scatter:
+      return channel.reduceScatter(source, static_cast<FloatType>(element), target, static_cast<FloatType>(resultElement), size / elementBytes(resultElement),
+                                   staging);
     case schema::CollectiveKind::control_sum:
       if (element == schema::ElementType::i64)
         return channel.sum(reinterpret_cast<const int64_t *>(source), reinterpret_cast<int64_t *>(target),
@@ -120,7 +120,7 @@ private:
   }
 
   schema::CollectiveKind kind;
-  schema::ElementType element;
+  schema::ElementType element, resultElement;
   std::byte *source, *target, *staging;
   uint64_t size;
   Channel &channel;

@@ -53,7 +53,7 @@ struct Executor::Impl {
   KernelOptions kernelOptions;
   TrafficCounters traffic;
   CommunicationClock::Clock::duration exposedAtEnds = {}; ///< of sections, until their last collectives were through
-  float ownLossSum = 0;
+  float ownLossSum = 0, lossScale = 0;
   // In the order of their lifetimes: queues end before what they use.
   std::unique_ptr<Device> device;
   Memory memory;
@@ -225,15 +225,19 @@ Status Executor::runUpdate(uint64_t step) {
     float rounded = static_cast<float>(value);
     std::memcpy(impl->memory.at(*scalar->slice()), &rounded, sizeof rounded);
   }
-  for (const schema::StepResult *result : records(impl->plan.step_results()))
+  for (const schema::StepResult *result : records(impl->plan.step_results())) {
     if (text(result->kind()) == "loss_sum") // the update sums it over the ranks
       std::memcpy(&impl->ownLossSum, impl->memory.at(*result->slice()), sizeof impl->ownLossSum);
+    if (text(result->kind()) == "loss_scale") // the update changes it
+      std::memcpy(&impl->lossScale, impl->memory.at(*result->slice()), sizeof impl->lossScale);
+  }
   return impl->runSection("update");
 }
 
 StepResults Executor::results() const {
   StepResults results;
   results.ownLossSum = impl->ownLossSum;
+  results.lossScale = impl->lossScale;
   float skipped = 0;
   for (const schema::StepResult *result : records(impl->plan.step_results())) {
     const void *source = impl->memory.at(*result->slice());
@@ -277,10 +281,10 @@ uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
 CpuVariant Executor::variant() const { return impl->kernelOptions.variant; }
 
 Executor::Parameters Executor::parameters(size_t bucket) const {
-  for (const schema::State *state : records(impl->plan.states()))
-    if (text(state->role()) == "parameter" && state->bucket() == static_cast<int64_t>(bucket))
-      return {impl->memory.at(*state->slice()), state->slice()->size(), state->sharded()};
-  return {nullptr, 0, false};
+  const schema::State *state = findExported(impl->plan, bucket);
+  if (!state)
+    return {nullptr, 0, false};
+  return {impl->memory.at(*state->slice()), state->slice()->size(), state->sharded()};
 }
 
 std::string recompileCommand(const Container &container, unsigned worldSize) {

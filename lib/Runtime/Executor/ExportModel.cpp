@@ -134,7 +134,7 @@ private:
     auto buckets = records(plan.buckets());
     for (uint32_t i = 0; i < buckets.size(); ++i)
       for (const schema::Slot *slot : records(buckets[i]->slots()))
-        homes[text(slot->name())] = {i, slot->offset() * elementBytes(buckets[i]->element())};
+        homes[text(slot->name())] = {i, slot->offset() * elementBytes(weightsElement(*buckets[i]))};
   }
 
   static const Container::Section *section(const Container &container, schema::DataSource source) {

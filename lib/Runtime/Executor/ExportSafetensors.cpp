@@ -49,7 +49,7 @@ ParameterPlaces placeParameters(const schema::Plan &plan, std::string &header) {
   uint64_t end = 0;
   std::string entries;
   for (const schema::Bucket *bucket : records(plan.buckets())) {
-    uint64_t width = elementBytes(bucket->element());
+    uint64_t width = elementBytes(weightsElement(*bucket));
     std::vector<ParameterPlace> inBucket;
     for (const schema::Slot *slot : records(bucket->slots())) {
       uint64_t elements = 1;
@@ -60,7 +60,7 @@ ParameterPlaces placeParameters(const schema::Plan &plan, std::string &header) {
       }
       inBucket.push_back({slot->offset() * width, elements * width, nullptr, end});
       entries += (entries.empty() ? "" : ",") + jsonString(text(slot->name())) + R"(:{"dtype":")" +
-                 safetensorsType(bucket->element()) + R"(","shape":[)" + shape + R"(],"data_offsets":[)" +
+                 safetensorsType(weightsElement(*bucket)) + R"(","shape":[)" + shape + R"(],"data_offsets":[)" +
                  std::to_string(end) + "," + std::to_string(end + elements * width) + "]}";
       end += elements * width;
     }

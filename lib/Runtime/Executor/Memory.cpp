@@ -1,5 +1,7 @@
 //===- Memory.cpp - The arenas of a rank and what lies in them ------------===//
 #include "lib/Runtime/Executor/Memory.h"
+#include "lib/Runtime/Executor/ConvertElements.h"
+#include <algorithm>
 
 namespace zero {
 
@@ -54,33 +56,58 @@ std::vector<SharedMemory> Memory::shared() const {
 
 Status Memory::loadWeights(const Container &container) {
   for (const schema::State *state : records(plan->states())) {
-    std::string name = std::string(text(state->role())) + " '" + std::string(text(state->name())) + "'";
-    if (text(state->role()) == "parameter") {
-      if (Status status = loadParameter(container, *state); !status.ok())
-        return status.annotate(name);
-    } else if (text(state->role()) == "frozen" && state->slice()->size()) {
-      Status status = container.read(*container.find(SectionKind::Frozen), state->frozen_offset(), at(*state->slice()),
-                                     state->slice()->size());
-      if (!status.ok())
-        return status.annotate(name);
-    }
+    std::string role(text(state->role()));
+    std::string name = text(state->name()).empty() ? role : role + " '" + std::string(text(state->name())) + "'";
+    Status status;
+    if (role == "parameter" || role == "master")
+      status = loadBucket(container, *state);
+    else if (state->bucket() < 0)
+      status = loadLone(container, *state);
+    if (!status.ok())
+      return status.annotate(name);
   }
   return {};
 }
 
-Status Memory::loadParameter(const Container &container, const schema::State &state) {
+/// This rank's range of the bucket's weights, or all of them, in the state's own type.
+Status Memory::loadBucket(const Container &container, const schema::State &state) {
   const schema::Bucket *bucket = records(plan->buckets())[static_cast<uint32_t>(state.bucket())];
-  uint64_t chunk = bucket->elements() / plan->world_size() * elementBytes(bucket->element());
+  const uint64_t elements = bucket->elements() / plan->world_size();
   const Container::Section *weights = container.find(SectionKind::Weights);
-  if (chunk == 0)
-    return {};
   std::byte *target = at(*state.slice());
   for (unsigned owner = 0; owner < plan->world_size(); ++owner) {
     if (state.sharded() && owner != rank)
       continue;
-    ZERO_RETURN_IF_ERROR(
-        container.read(*weights, owner * plan->rank_part_bytes() + bucket->chunk_offset(), target, chunk));
-    target += chunk;
+    ZERO_RETURN_IF_ERROR(load(container, *weights, owner * plan->rank_part_bytes() + bucket->chunk_offset(), weightsElement(*bucket),
+                              target, stateElement(state, *bucket), elements));
+    target += elements * elementBytes(stateElement(state, *bucket));
+  }
+  return {};
+}
+
+/// A frozen tensor, or a number that steps leave to one another.
+Status Memory::loadLone(const Container &container, const schema::State &state) {
+  const uint64_t bytes = state.slice()->size();
+  const Container::Section *frozen = container.find(SectionKind::Frozen);
+  if (state.weights_element())
+    return load(container, *frozen, state.frozen_offset(), *state.weights_element(), at(*state.slice()), *state.element(),
+                bytes / elementBytes(*state.element()));
+  return bytes ? container.read(*frozen, state.frozen_offset(), at(*state.slice()), bytes) : Status();
+}
+
+/// Through a block of bounded size where the types differ.
+Status Memory::load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
+                    std::byte *target, schema::ElementType to, uint64_t elements) {
+  if (elements == 0)
+    return {};
+  if (from == to)
+    return container.read(section, offset, target, elements * elementBytes(to));
+  constexpr uint64_t kBlock = 1 << 18; // elements
+  std::vector<std::byte> block(std::min(elements, kBlock) * elementBytes(from));
+  for (uint64_t done = 0; done < elements; done += kBlock) {
+    const uint64_t count = std::min(kBlock, elements - done);
+    ZERO_RETURN_IF_ERROR(container.read(section, offset + done * elementBytes(from), block.data(), count * elementBytes(from)));
+    convertElements(block.data(), from, target + done * elementBytes(to), to, count);
   }
   return {};
 }

@@ -13,7 +13,8 @@ class Memory {
 public:
   /// Allocates every arena of the plan; `share`: so that peers can read the sources of its collectives in place.
   static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share);
-  /// Fills parameters and frozen tensors with the container's weights: this rank's part, or all where it holds all.
+  /// Fills parameters, masters and frozen tensors with the container's weights, each in its own type: this rank's part, or all
+  /// where it holds all.
   Status loadWeights(const Container &container);
 
   std::byte *at(const schema::Slice &slice) const;
@@ -22,7 +23,10 @@ public:
   std::vector<SharedMemory> shared() const;
 
 private:
-  Status loadParameter(const Container &container, const schema::State &state);
+  Status loadBucket(const Container &container, const schema::State &state);
+  Status loadLone(const Container &container, const schema::State &state);
+  static Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
+                     std::byte *target, schema::ElementType to, uint64_t elements);
 
   const schema::Plan *plan = nullptr;
   unsigned rank = 0;

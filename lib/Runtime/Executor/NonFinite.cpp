@@ -59,17 +59,15 @@ std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memor
   std::string found;
   for (uint32_t index = 0; index < records(plan.buckets()).size(); ++index) {
     const schema::Bucket *bucket = records(plan.buckets())[index];
-    uint64_t bytes = elementBytes(bucket->element());
+    const schema::State *state = findState(plan, "gradient", index);
     for (const schema::Slot *slot : records(bucket->slots())) {
-      uint64_t slotBegin = slot->offset(), slotEnd = slotBegin + elementsOf(*slot);
       bool bad = false;
-      for (const schema::State *state : records(plan.states())) {
-        if (text(state->role()) != "gradient" || state->bucket() != static_cast<int64_t>(index))
-          continue;
-        uint64_t held = state->slice()->size() / bytes, first = state->sharded() ? rank * held : 0;
-        uint64_t begin = std::max(slotBegin, first), end = std::min(slotEnd, first + held);
+      if (state) {
+        const schema::ElementType element = stateElement(*state, *bucket);
+        const uint64_t bytes = elementBytes(element), held = state->slice()->size() / bytes, first = state->sharded() ? rank * held : 0;
+        uint64_t begin = std::max(slot->offset(), first), end = std::min(slot->offset() + elementsOf(*slot), first + held);
         if (begin < end)
-          bad |= hasNonFinite(memory.at(*state->slice()) + (begin - first) * bytes, end - begin, bucket->element());
+          bad = hasNonFinite(memory.at(*state->slice()) + (begin - first) * bytes, end - begin, element);
       }
       found += bad ? '1' : '0';
     }

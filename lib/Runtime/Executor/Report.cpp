@@ -51,6 +51,8 @@ Status MetricsFile::write(const StepReport &report) {
   add("peak_process_bytes", std::to_string(report.peakProcessBytes));
   add("peak_resident_bytes", std::to_string(report.peakResidentBytes));
   add("skipped_steps", std::to_string(report.skippedSteps));
+  if (report.results.lossScale > 0)
+    add("loss_scale", jsonNumber(report.results.lossScale, kFloat));
   std::string nonFinite;
   for (auto [key, value] : {std::pair("loss", report.results.loss), std::pair("grad_norm", report.results.gradNorm)})
     if (!std::isfinite(value))
@@ -94,25 +96,27 @@ Progress::Progress(uint64_t steps, uint64_t stepsPerLine)
 void Progress::show(const StepReport &report) {
   ++done;
   elapsed += report.seconds;
-  char line[240], skipped[40] = "";
+  char line[280], skipped[40] = "", scale[40] = "";
   if (report.skippedSteps)
     std::snprintf(skipped, sizeof skipped, "  skipped %llu", static_cast<unsigned long long>(report.skippedSteps));
+  if (report.results.lossScale > 0)
+    std::snprintf(scale, sizeof scale, "  loss_scale %g", report.results.lossScale);
   if (terminal) {
     // At most ten times a second; the last step always.
     if (done != steps && elapsed - shown < 0.1)
       return;
     shown = elapsed;
     uint64_t left = static_cast<uint64_t>(elapsed / static_cast<double>(done) * static_cast<double>(steps - done) + 0.5);
-    std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f%s  %.1f samples/s  %llu:%02llu left\033[K",
+    std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f%s%s  %.1f samples/s  %llu:%02llu left\033[K",
                   static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  skipped, report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
+                  scale, skipped, report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
                   static_cast<unsigned long long>(left % 60));
   } else {
     if (report.step != 1 && report.step != steps && report.step % stepsPerLine != 0)
       return;
-    std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f%s  %.1f samples/s\n",
+    std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f%s%s  %.1f samples/s\n",
                   static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  report.results.gradNorm, skipped, report.samplesPerSecond);
+                  report.results.gradNorm, scale, skipped, report.samplesPerSecond);
   }
   std::fputs(line, stdout);
   std::fflush(stdout);

@@ -20,12 +20,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// A scale as people write it: 65536, 0.5.
+std::string numberText(float value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
+  return text;
+}
+
 /// One rank's run of a training job.
 class Run {
 public:
   Run(const TrainingOptions &options, const Container &container, const DataSet &data, const Schedule &schedule,
-      Executor &executor, Bootstrap &bootstrap)
-      : options(options), plan(container.plan()), data(data), schedule(schedule), executor(executor), bootstrap(bootstrap) {}
+      OnNan onNan, Executor &executor, Bootstrap &bootstrap)
+      : options(options), plan(container.plan()), data(data), schedule(schedule), onNan(onNan), executor(executor), bootstrap(bootstrap) {}
 
   Status train() {
     Status opened;
@@ -118,7 +125,7 @@ private:
     if (!options.metricsPath.empty())
       ZERO_RETURN_IF_ERROR(measureRanks(report));
     bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
-    Status status = finite || options.onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
+    Status status = finite || onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
     report.step = step + 1;
     report.skippedSteps = skipped;
     return status;
@@ -127,10 +134,14 @@ private:
   /// A step whose loss or norm is not finite, on all ranks; its update changed nothing.
   Status stopOrSkip(uint64_t step) {
     skipped += executor.results().skipped;
-    if (options.onNan == OnNan::Skip && skipped > 1)
+    // A smaller loss scale may help.
+    const bool stops = onNan == OnNan::Stop && executor.results().lossScale <= plan.least_loss_scale();
+    if (!stops && skipped > 1)
       return {};
     ZERO_ASSIGN_OR_RETURN(std::string what, describeNonFinite(plan, executor, bootstrap));
-    if (options.onNan == OnNan::Stop)
+    if (stops && plan.least_loss_scale() > 0)
+      what += ", at the least loss scale, " + numberText(plan.least_loss_scale());
+    if (stops)
       return bootstrap.agree(Status::programFailed(
           what + (executor.results().skipped ? "; nothing was updated (--on-nan=skip goes on without such steps)"
                                              : "; the update has run: an earlier compiler made this program")));
@@ -142,6 +153,7 @@ private:
   const schema::Plan &plan;
   const DataSet &data;
   const Schedule &schedule;
+  const OnNan onNan;
   Executor &executor;
   Bootstrap &bootstrap;
   MetricsFile metrics;
@@ -218,6 +230,13 @@ Expected<std::shared_ptr<const Container>> Training::openProgram() {
   return program;
 }
 
+OnNan Training::getOnNan(const schema::Plan &plan) const {
+  bool narrow = false;
+  for (const schema::Bucket *bucket : records(plan.buckets()))
+    narrow |= elementBytes(bucket->element()) == 2;
+  return options.onNan.value_or(narrow ? OnNan::Skip : OnNan::Stop);
+}
+
 /// What the flags ask of the program, it must be able to do.
 Status Training::check(const Container &container) const {
   const schema::Plan &plan = container.plan();
@@ -232,7 +251,10 @@ Status Training::check(const Container &container) const {
       return Status::badInput(program + " is compiled with --loss=none: it predicts and cannot train" +
                               (asked.starts_with("--predict") ? ", and " + asked : "; " + asked + " is for training"));
   }
-  if (options.trains() && options.onNan == OnNan::Skip && !holdsBack(plan))
+  if (options.trains() && options.onNan == OnNan::Ignore && plan.least_loss_scale() > 0)
+    return Status::badInput("--on-nan=ignore would update with gradients that overflowed: " + program +
+                            " trains in fp16, where the loss scale falls until they fit; take skip, or stop");
+  if (options.trains() && getOnNan(plan) == OnNan::Skip && !holdsBack(plan))
     return Status::badInput(program + " cannot hold an update back, which --on-nan=skip asks for; recompile with: " +
                             recompileCommand(container, plan.world_size()));
   if (options.predictPath.empty())
@@ -270,7 +292,7 @@ Status Training::run(Bootstrap &bootstrap) {
   executorOptions.threads = options.threads;
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
-  executorOptions.skipNonFinite = options.onNan != OnNan::Ignore;
+  executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
 
   Schedule schedule = {};
@@ -293,7 +315,7 @@ Status Training::run(Bootstrap &bootstrap) {
   if (options.trains()) {
     if (bootstrap.rank() == 0)
       printStart(container, *samples, schedule, options, bootstrap.size());
-    Run run(options, container, *samples, schedule, *executor, bootstrap);
+    Run run(options, container, *samples, schedule, getOnNan(plan), *executor, bootstrap);
     ZERO_ASSIGN_OR_RETURN(run.stepsPerLine, stepsPerPrint(container));
     status = run.train();
   }

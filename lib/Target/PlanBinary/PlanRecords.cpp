@@ -33,6 +33,7 @@ public:
     plan.predicted_step_ns = step.duration;
     plan.predicted_exposed_ns = step.exposed;
     plan.calibration = rates.machine;
+    plan.least_loss_scale = getLeastLossScale();
     addMemory();
     for (auto kernel : module.getOps<plan::KernelOp>())
       setSliceBytes(addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems()), kernel);
@@ -60,6 +61,14 @@ private:
   }
   static schema::ElementType makeElement(Type type) {
     return static_cast<schema::ElementType>(*getElementNumber(type));
+  }
+
+  /// The scale itself where it is fixed; 0 where there is none.
+  float getLeastLossScale() {
+    if (llvm::none_of(module.getOps<plan::StateOp>(), [](plan::StateOp state) { return state.getRole() == "loss_scale"; }))
+      return 0;
+    const double fixed = getConfigNumber(module, "fp16.loss_scale", 0);
+    return static_cast<float>(fixed != 0 ? fixed : getConfigNumber(module, "fp16.min_loss_scale", 1));
   }
 
   void addMemory() {
@@ -130,6 +139,8 @@ private:
     action.sequence = op.getSequence();
     action.wire_bytes = op.getWireBytes();
     action.label = op.getLabel().str();
+    if (std::optional<Type> target = op.getTargetElement())
+      action.target_element = makeElement(*target);
     command.action.Set(std::move(action));
   }
   void setAction(schema::CommandT &command, plan::CopyOp op) {
@@ -175,6 +186,8 @@ private:
       record->element = makeElement(bucket.getElement());
       record->elements = bucket.getElements();
       record->chunk_offset = weight.chunkOffset;
+      if (weight.element != bucket.getElement())
+        record->weights_element = makeElement(weight.element);
       for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
         auto slotRecord = std::make_unique<schema::SlotT>();
         slotRecord->name = slot.getName().str();
@@ -226,8 +239,13 @@ private:
       record->name = state.getName().str();
       record->slice = std::make_unique<schema::Slice>(makeSlice(state.getSlice()));
       record->sharded = state.getSharded();
-      if (state.getRole() == "frozen") {
-        record->frozen_offset = weights.frozen[frozen++].offset;
+      if (std::optional<Type> element = state.getElement())
+        record->element = makeElement(*element);
+      if (planbinary::isLone(state)) {
+        const planbinary::WeightTensor &tensor = weights.frozen[frozen++];
+        record->frozen_offset = tensor.offset;
+        if (state.getElement())
+          record->weights_element = makeElement(tensor.element);
       } else {
         auto bucket = bucketNumbers.find(state.getName());
         if (bucket == bucketNumbers.end())

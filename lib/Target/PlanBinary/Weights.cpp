@@ -26,6 +26,31 @@ static constexpr size_t kBlockBytes = 1 << 20;
 /// Frozen tensors start at multiples of this many bytes.
 static constexpr uint64_t kFrozenAlignment = 64;
 
+bool isLone(plan::StateOp state) {
+  std::optional<nn::RoleKind> role = nn::symbolizeRoleKind(state.getRole());
+  return role && (*role == nn::RoleKind::Frozen || nn::isStateScalarRole(*role));
+}
+
+/// Where the data fit neither the state's type nor one that is rounded to it, openTensor says so.
+static Type getWeightsElement(Attribute data, RankedTensorType type) {
+  Type element = nn::getDataElement(data, type);
+  return element ? element : type.getElementType();
+}
+
+/// A frozen tensor's data lie in the file as the model has them.
+static Expected<WeightTensor> makeLone(plan::StateOp state) {
+  WeightTensor tensor{state.getName().empty() ? state.getRole().str() : state.getName().str(), state.getDataAttr()};
+  if (!tensor.data)
+    return Status::programFailed("frozen tensor '" + tensor.name + "' has no data");
+  tensor.bytes = state.getSlice().getSize();
+  if (std::optional<Type> element = state.getElement()) {
+    const int64_t elements = state.getSlice().getSize() / getElementBytes(*element);
+    tensor.element = getWeightsElement(tensor.data, RankedTensorType::get({elements}, *element));
+    tensor.bytes = elements * getElementBytes(tensor.element);
+  }
+  return tensor;
+}
+
 Expected<WeightsLayout> computeWeightsLayout(ModuleOp module) {
   WeightsLayout layout;
   layout.worldSize = getWorldSize(module);
@@ -33,31 +58,37 @@ Expected<WeightsLayout> computeWeightsLayout(ModuleOp module) {
   for (auto state : module.getOps<plan::StateOp>()) {
     if (state.getRole() == "parameter") {
       parameters[state.getName()] = state;
-    } else if (state.getRole() == "frozen") {
-      if (!state.getDataAttr())
-        return Status::programFailed("frozen tensor '" + state.getName().str() + "' has no data");
+    } else if (isLone(state)) {
+      ZERO_ASSIGN_OR_RETURN(WeightTensor tensor, makeLone(state));
       layout.frozenBytes = (layout.frozenBytes + kFrozenAlignment - 1) / kFrozenAlignment * kFrozenAlignment;
-      uint64_t bytes = state.getSlice().getSize();
-      layout.frozen.push_back({state.getName().str(), state.getDataAttr(), layout.frozenBytes, bytes});
-      layout.frozenBytes += bytes;
+      tensor.offset = layout.frozenBytes;
+      layout.frozenBytes += tensor.bytes;
+      layout.frozen.push_back(std::move(tensor));
     }
   }
   for (auto op : module.getOps<sharding::BucketOp>()) {
     WeightBucket bucket;
     bucket.name = op.getSymName().str();
-    uint64_t elementBytes = getElementBytes(op.getElement());
-    bucket.bytes = op.getElements() * elementBytes;
-    bucket.chunkOffset = layout.rankPartBytes;
-    layout.rankPartBytes += bucket.bytes / layout.worldSize;
     plan::StateOp state = parameters.lookup(op.getSymName());
     auto data = state ? dyn_cast_or_null<ArrayAttr>(state.getDataAttr()) : ArrayAttr();
     if (!data || data.size() != op.getSlots().size())
       return Status::programFailed("bucket '" + bucket.name + "' has " +
                                    std::to_string(op.getSlots().size()) + " parameters and data of " +
                                    std::to_string(data ? data.size() : 0));
-    for (auto [slot, from] : llvm::zip(op.getSlots().getAsRange<sharding::SlotAttr>(), data))
+    for (auto [slot, from] : llvm::zip(op.getSlots().getAsRange<sharding::SlotAttr>(), data)) {
+      Type element = getWeightsElement(from, RankedTensorType::get(slot.getShape(), op.getElement()));
+      if (bucket.element && element != bucket.element)
+        return Status::programFailed("bucket '" + bucket.name + "' has parameters whose data differ in type");
+      bucket.element = element;
+      uint64_t elementBytes = getElementBytes(element);
       bucket.tensors.push_back({slot.getName().str(), from, slot.getOffset() * elementBytes,
-                                slot.getNumElements() * elementBytes});
+                                slot.getNumElements() * elementBytes, element});
+    }
+    if (!bucket.element)
+      bucket.element = op.getElement();
+    bucket.bytes = op.getElements() * getElementBytes(bucket.element);
+    bucket.chunkOffset = layout.rankPartBytes;
+    layout.rankPartBytes += bucket.bytes / layout.worldSize;
     llvm::sort(bucket.tensors,
                [](const WeightTensor &a, const WeightTensor &b) { return a.offset < b.offset; });
     layout.buckets.push_back(std::move(bucket));
@@ -102,7 +133,7 @@ Expected<std::vector<ProgramTensor>> listProgramTensors(ModuleOp module, StringR
     for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>()) {
       ProgramTensor &tensor = add(*trained.lookup(slot.getName()));
       tensor.trained = true;
-      std::optional<FloatElement> element = planbinary::getFloatElement(bucket.getElement());
+      std::optional<FloatElement> element = planbinary::getFloatElement(trained.lookup(slot.getName())->element);
       if (!element)
         return Status::programFailed("parameter '" + tensor.name + "' is not made of floats");
       tensor.element = *element;

@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_TARGET_PLANBINARY_WEIGHTS_H
 #define ZERO_LIB_TARGET_PLANBINARY_WEIGHTS_H
 
+#include "dialects/Plan/PlanOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "zero/Container/Container.h"
@@ -17,6 +18,7 @@ struct WeightTensor {
   mlir::Attribute data; // nn.external or elements
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  mlir::Type element; ///< of these bytes, which the state may hold rounded
 };
 
 /// A bucket's place in each rank's part of the weights.
@@ -24,6 +26,7 @@ struct WeightBucket {
   std::string name;
   uint64_t bytes = 0;
   uint64_t chunkOffset = 0;
+  mlir::Type element; ///< of the model's weights, alike for all parameters of a bucket
   std::vector<WeightTensor> tensors; // in order of offset; what lies between them is zero
 };
 
@@ -35,6 +38,9 @@ struct WeightsLayout {
   std::vector<WeightTensor> frozen;
   uint64_t frozenBytes = 0;
 };
+
+/// A frozen tensor, or a number that steps leave to one another: what starts from the Frozen section.
+bool isLone(plan::StateOp state);
 
 Expected<WeightsLayout> computeWeightsLayout(mlir::ModuleOp module);
 

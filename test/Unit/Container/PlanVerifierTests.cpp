@@ -49,6 +49,14 @@ schema::OutputT &addPredict(PlanT &plan) {
   return addOutput(plan);
 }
 
+/// A state of no bucket in the first 4 bytes of the first buffer.
+schema::StateT &addLone(PlanT &plan, const char *role) {
+  plan.states.push_back(std::make_unique<schema::StateT>());
+  plan.states.back()->role = role;
+  plan.states.back()->slice = std::make_unique<Slice>(0, 0, 4, 0);
+  return *plan.states.back();
+}
+
 struct Fault {
   const char *message;
   std::function<void(PlanT &)> damage;
@@ -96,7 +104,11 @@ const Fault faults[] = {
     {"has no slice", [](PlanT &p) { collective(p, 0, 0).source.reset(); }},
     {"has sequence number 3, its channel is at 0", [](PlanT &p) { collective(p, 0, 0).sequence = 3; }},
     {"goes from 128 to 512 bytes on 2 ranks", [](PlanT &p) { setSize(*collective(p, 0, 0).source, 128); }},
-    {"elements that are not f32", [](PlanT &p) { collective(p, 0, 2).element = schema::ElementType::bf16; }},
+    {"reduces elements that are none of f32, f16, bf16", [](PlanT &p) { collective(p, 0, 2).element = schema::ElementType::f64; }},
+    {"reduces elements that are none of f32, f16, bf16", [](PlanT &p) { collective(p, 0, 2).target_element = schema::ElementType::i32; }},
+    {"goes from 512 to 256 bytes on 2 ranks", [](PlanT &p) { collective(p, 0, 2).target_element = schema::ElementType::bf16; }},
+    {"changes elements, which a sum alone does", [](PlanT &p) { collective(p, 0, 0).target_element = schema::ElementType::bf16; }},
+    {"an unknown kind or element type", [](PlanT &p) { collective(p, 0, 2).target_element = static_cast<schema::ElementType>(99); }},
     {"neither f32 nor i64", [](PlanT &p) { collective(p, 1, 1).element = schema::ElementType::i8; }},
     {"has 0 bytes of staging and needs 256", [](PlanT &p) { collective(p, 0, 2).staging.reset(); }},
     {"says that it sends 1 bytes and sends 256", [](PlanT &p) { collective(p, 0, 2).wire_bytes = 1; }},
@@ -111,10 +123,41 @@ const Fault faults[] = {
     {"is too small for parameter 'w.second'", [](PlanT &p) { p.buckets[0]->slots[1]->shape = {-1}; }},
     {"does not have the micro-batch 1", [](PlanT &p) { p.inputs[0]->shape[0] = 2; }},
     {"its slice 512", [](PlanT &p) { p.inputs[0]->shape[1] = 3; }},
+    {"bucket 'b0' has an unknown element type", [](PlanT &p) { p.buckets[0]->weights_element = static_cast<schema::ElementType>(99); }},
+    {"bucket 'b0' of f32 starts from weights of f64, which cannot be rounded to it",
+     [](PlanT &p) { p.buckets[0]->weights_element = schema::ElementType::f64; }},
+    {"bucket 'b0' has no state in the type of its weights, bf16, to export",
+     [](PlanT &p) { p.buckets[0]->weights_element = schema::ElementType::bf16; }},
     {"is of bucket 8 of 1", [](PlanT &p) { p.states[0]->bucket = 8; }},
+    {"state parameter 'b0' has an unknown element type", [](PlanT &p) { p.states[0]->element = static_cast<schema::ElementType>(99); }},
+    {"state parameter 'b0' has 256 bytes, its bucket's elements need 128", [](PlanT &p) { p.states[0]->element = schema::ElementType::bf16; }},
+    {"state master 'b0' of i32 starts from weights of f32, which cannot be converted to it",
+     [](PlanT &p) { p.states[0]->role = "master", p.states[0]->element = schema::ElementType::i32; }},
+    {"state loss_scale 'b0' is of a bucket", [](PlanT &p) { p.states[0]->role = "loss_scale"; }},
+    {"state loss_scale '' has 8 bytes, not 4", [](PlanT &p) { setSize(*addLone(p, "loss_scale").slice, 8); }},
+    {"state scale_hysteresis '' has 4 bytes, not 8", [](PlanT &p) { addLone(p, "scale_hysteresis"); }},
+    {"state loss_scale '' ends at 4 of the frozen section with 0", [](PlanT &p) { addLone(p, "loss_scale"); }},
+    {"state frozen '' starts from f32, which cannot be rounded to an unknown type",
+     [](PlanT &p) { addLone(p, "frozen").weights_element = schema::ElementType::f32; }},
+    {"state frozen '' starts from i64, which cannot be rounded to bf16",
+     [](PlanT &p) {
+       schema::StateT &frozen = addLone(p, "frozen");
+       frozen.element = schema::ElementType::bf16, frozen.weights_element = schema::ElementType::i64;
+     }},
+    {"state frozen '' has 3 bytes, no whole number of elements",
+     [](PlanT &p) {
+       schema::StateT &frozen = addLone(p, "frozen");
+       setSize(*frozen.slice, 3);
+       frozen.element = schema::ElementType::bf16, frozen.weights_element = schema::ElementType::f32;
+     }},
+    {"state frozen '' ends at 8 of the frozen section with 0",
+     [](PlanT &p) {
+       schema::StateT &frozen = addLone(p, "frozen");
+       frozen.element = schema::ElementType::bf16, frozen.weights_element = schema::ElementType::f32;
+     }},
     {"has no bucket", [](PlanT &p) { p.states[0]->bucket = -1; }},
     {"its bucket's elements need 512", [](PlanT &p) { p.states[0]->sharded = false; }},
-    {"of the frozen section with 0", [](PlanT &p) { p.states[0]->role = "frozen"; }},
+    {"of the frozen section with 0", [](PlanT &p) { p.states[0]->role = "frozen", p.states[0]->bucket = -1; }},
     {"input 'x' of a training program must be batched", [](PlanT &p) { p.inputs[0]->unbatched = true; }},
     {"it has outputs and no section 'predict'", [](PlanT &p) { addOutput(p); }},
     {"accumulation 1 with predictions needs 3", [](PlanT &p) { addPredict(p); p.sections.push_back(std::make_unique<schema::SectionT>()); }},
@@ -207,10 +250,16 @@ TEST(PlanVerifier, RefusesElementsThatAreNotAligned) {
 }
 
 TEST(PlanVerifier, SurvivesArbitraryBytes) {
-  std::string good = test::serialize(test::makeTinyPlan(2).plan);
+  PlanT typed = std::move(test::makeTinyPlan(2).plan);
+  typed.buckets[0]->weights_element = typed.states[0]->element = schema::ElementType::f32;
+  collective(typed, 0, 2).target_element = schema::ElementType::f32;
+  addLone(typed, "frozen").slice = std::make_unique<Slice>(0, 0, 0, 0);
+  typed.states.back()->element = typed.states.back()->weights_element = schema::ElementType::bf16;
+  ASSERT_EQ(verify(typed).message(), "");
+  const std::string plans[] = {test::serialize(test::makeTinyPlan(2).plan), test::serialize(typed)};
   std::mt19937 random(7);
   for (int i = 0; i < 20000; ++i) {
-    std::string bad = good;
+    std::string bad = plans[i % 2];
     for (uint32_t flips = 1 + random() % 4; flips; --flips)
       bad[random() % bad.size()] = static_cast<char>(random());
     if (random() % 8 == 0)

@@ -46,6 +46,7 @@ struct StepResults {
   int64_t labelCount = -1; ///< -1 where the program does not count labels
   bool skipped = false;    ///< the update was held back: no state has changed
   float ownLossSum = 0;    ///< this rank's loss before it was summed over the ranks
+  float lossScale = 0;     ///< what the gradients of this step were multiplied by; 0 where they are not scaled
 };
 
 /// One rank's execution of a container: its memory, kernels, queues and channels. `container` and `bootstrap` outlive it.
@@ -82,7 +83,8 @@ public:
   uint64_t peakGatheredElements() const;
   CpuVariant variant() const;
 
-  /// Reads parameters back: this rank's elements of a bucket, or all of them where they are whole here (`sharded` false).
+  /// Reads parameters back, in the type of the bucket's weights: this rank's elements of a bucket, or all of them where they
+  /// are whole here (`sharded` false). Of 16-bit parameters that started from float32 it is their masters.
   struct Parameters {
     const std::byte *data;
     uint64_t bytes;

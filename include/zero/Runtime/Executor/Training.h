@@ -6,6 +6,7 @@
 #include "zero/Runtime/HAL/Bootstrap.h"
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace zero {
@@ -14,7 +15,7 @@ class Container;
 
 /// What a loss or gradient norm that is not finite does to a step; on all ranks alike.
 enum class OnNan {
-  Stop,  ///< the job ends, nothing is updated
+  Stop,  ///< the job ends, nothing is updated; of a loss scale that can still fall the step is skipped
   Skip,  ///< nothing is updated, training goes on
   Ignore ///< the update runs with what there is
 };
@@ -25,7 +26,7 @@ struct TrainingOptions {
   uint64_t steps = 0;  ///< 0: as long as the data last
   uint64_t epochs = 0; ///< 0: one
   bool seedGiven = false;
-  OnNan onNan = OnNan::Stop;
+  std::optional<OnNan> onNan; ///< none: Skip where parameters are of 16 bits, else Stop
   unsigned threads = 1;
   std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
   uint64_t processBytesAtStart = 0, peakResidentBytesAtStart = 0; ///< of this process at the entry of main (ProcessMemory.h)
@@ -44,6 +45,7 @@ public:
 private:
   Status check(const Container &container) const;
   Expected<std::shared_ptr<const Container>> openProgram();
+  OnNan getOnNan(const schema::Plan &plan) const;
   Expected<std::shared_ptr<const DataSet>> openData(const schema::Plan &plan);
 
   TrainingOptions options;
