@@ -68,25 +68,26 @@ def main():
     target = random.standard_normal((BATCH * STEPS, 3)).astype(np.float32)
     k = random.integers(0, 3, (BATCH * STEPS, 1))
     config = a.work / "config.json"
-    config.write_text(json.dumps({"train_micro_batch_size_per_gpu": BATCH, "optimizer": {"type": "SGD", "params": {"lr": RATE}}}))
     bad = False
     for name, (kind, integer, agreement) in TYPES.items():
-        model, data = a.work / f"{name}.onnx", a.work / f"{name}.npz"
+        model, data, compiled = a.work / f"{name}.onnx", a.work / f"{name}.npz", a.work / f"{name}.bin"
         make_model(model, kind, integer)
         np.savez(data, x=x, k=k.astype(integer), t=target)
-        compiled = a.work / f"{name}.bin"
-        for command in ([a.bin / "zero-compile", model, "--loss=mse", "--labels=t", "--config", config, "--world-size=1", "-o", compiled],
-                        [a.bin / "zero-run", compiled, "--comm=loopback", "--data", data, f"--steps={STEPS}", "--metrics", a.work / "m.jsonl"]):
-            result = subprocess.run(command, capture_output=True, text=True)
-            if result.returncode:
-                sys.exit(f"{name}: {' '.join(map(str, command))}\n{result.stderr}")
-        losses = [json.loads(line)["loss"] for line in (a.work / "m.jsonl").read_text().splitlines()]
         wanted = train({n: np.asarray(v, np.float32).astype(np.float64) for n, v in make_weights().items()}, x.astype(np.float64), k, target)
-        if np.allclose(losses, wanted, rtol=agreement, atol=0):
-            print(f"{name}: losses agree")
-        else:
-            print(f"{name}: losses {losses}, but NumPy has {wanted}")
-            bad = True
+        for ranks, stage in ((1, 0),) if name == "float64" else ((1, 0), (2, 0), (2, 3)):
+            config.write_text(json.dumps({"train_micro_batch_size_per_gpu": BATCH // ranks, "zero_optimization": {"stage": stage},
+                                          "optimizer": {"type": "SGD", "params": {"lr": RATE}}}))
+            for command in ([a.bin / "zero-compile", model, "--loss=mse", "--labels=t", "--config", config, f"--world-size={ranks}", "-o", compiled],
+                            [a.bin / "zero-run", compiled, "--comm=loopback", "--data", data, f"--steps={STEPS}", "--metrics", a.work / "m.jsonl"]):
+                result = subprocess.run(command, capture_output=True, text=True)
+                if result.returncode:
+                    sys.exit(f"{name}: {' '.join(map(str, command))}\n{result.stderr}")
+            losses = [json.loads(line)["loss"] for line in (a.work / "m.jsonl").read_text().splitlines()]
+            if np.allclose(losses, wanted, rtol=agreement, atol=0):
+                print(f"{name}: losses agree on {ranks} rank(s) at stage {stage}")
+            else:
+                print(f"{name}: losses {losses} on {ranks} rank(s) at stage {stage}, but NumPy has {wanted}")
+                bad = True
     sys.exit(bad)
 
 

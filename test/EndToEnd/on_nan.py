@@ -47,13 +47,13 @@ class Driver:
         write_model(self.work)
         self.runs = 0
 
-    def compile(self, model, loss, stage, optimizer, accumulation=1):
-        folder = self.work / f"{model}-{stage}-{optimizer}-{accumulation}"
+    def compile(self, model, loss, stage, optimizer, accumulation=1, keys=None):
+        folder = self.work / f"{model}-{stage}-{optimizer}-{accumulation}-{self.runs}"
         folder.mkdir()
         params = {"lr": 1e-2} | ({"momentum": 0.9} if optimizer == "SGD" else {})
         (folder / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": BATCH, "gradient_accumulation_steps": accumulation, "gradient_clipping": 1.0,
-            "optimizer": {"type": optimizer, "params": params}, "zero_optimization": {"stage": stage}}))
+            "optimizer": {"type": optimizer, "params": params}, "zero_optimization": {"stage": stage}} | (keys or {})))
         subprocess.run([self.bin / "zero-compile", self.work / f"{model}.onnx", f"--loss={loss}", "--labels=t", "--config",
                         folder / "config.json", f"--world-size={RANKS}", "-o", folder / "compiled.bin"], check=True, capture_output=True)
         return folder
@@ -134,6 +134,46 @@ def check_gradient(driver, stage):
     assert rows[1]["loss"] > 1e34 and rows[1]["grad_norm"] is None and rows[1]["non_finite"] == {"grad_norm": "inf"}, rows
 
 
+def check_mixed(driver, stage, accumulation):
+    """Parameters of 16 bits: a step is skipped without a flag; with fp16 the loss scale says when to stop."""
+    def compile_for(keys):
+        folder = driver.compile("net", "cross-entropy", stage, "AdamW", accumulation, keys)
+        np.savez(folder / "without.npz", **labelled(accumulation, skip=BAD))
+        np.savez(folder / "bad.npz", **labelled(accumulation, bad_rank=1))
+        return folder
+
+    for keys in ({"bf16": {"enabled": True}}, {"fp16": {"enabled": True, "initial_scale_power": 8}}):
+        folder = compile_for(keys)
+        bits, rows, out, _ = driver.run(folder, folder / "bad.npz")
+        assert bits == driver.run(folder, folder / "without.npz")[0], f"{keys}: a skipped step left something"
+        assert [row["skipped_steps"] for row in rows] == [0] * (BAD - 1) + [1] * (STEPS - BAD + 1), rows
+        assert f"the first was step {BAD}: the loss is nan on rank 1" in out, out
+        # With a hysteresis of 2 one skipped step leaves the loss scale as it is.
+        assert [row.get("loss_scale") for row in rows] == [256 if "fp16" in keys else None] * STEPS, rows
+        assert ("  loss_scale 256  skipped 1  " in out) == ("fp16" in keys), out
+        if "bf16" in keys:
+            _, rows, _, err = driver.run(folder, folder / "bad.npz", "--on-nan=stop", code=1)
+            assert len(rows) == BAD and "nothing was updated" in err, err
+            assert driver.run(folder, folder / "bad.npz", "--on-nan=ignore")[1][-1]["loss"] is None
+        else:
+            # A smaller scale may help, so that training goes on.
+            assert driver.run(folder, folder / "bad.npz", "--on-nan=stop")[0] == bits
+            result = subprocess.run([driver.bin / "zero-run", folder / "compiled.bin", "--comm=loopback", "--data", folder / "bad.npz",
+                                     "--on-nan=ignore"], capture_output=True, text=True)
+            assert result.returncode == 3 and "zero-run: --on-nan=ignore would update with gradients that overflowed: " in result.stderr, result.stderr
+
+    # The scale falls at once, and at its least --on-nan=stop stops.
+    for least, stops in ((64, False), (256, True)):
+        folder = compile_for({"fp16": {"enabled": True, "initial_scale_power": 8, "hysteresis": 1, "min_loss_scale": least}})
+        _, rows, _, err = driver.run(folder, folder / "bad.npz", "--on-nan=stop", code=int(stops))
+        if stops:
+            assert len(rows) == BAD and f"step {BAD}: the loss is nan on rank 1, at the least loss scale, 256; nothing was updated" in err, err
+        else:
+            assert [row["loss_scale"] for row in rows] == [256] * BAD + [128] * (STEPS - BAD), rows
+    folder = compile_for({"fp16": {"enabled": True, "loss_scale": 32}})  # which nothing changes
+    assert "at the least loss scale, 32" in driver.run(folder, folder / "bad.npz", "--on-nan=stop", code=1)[3]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -143,6 +183,8 @@ def main():
         check_labelled(driver, stage, optimizer, accumulation)
     for stage in (0, 3):
         check_gradient(driver, stage)
+    for stage, accumulation in ((0, 1), (2, 2), (3, 1)):
+        check_mixed(driver, stage, accumulation)
     print(f"{driver.runs} runs, as they should be")
 
 
