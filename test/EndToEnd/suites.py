@@ -19,11 +19,15 @@ class Case:
     bucket: int | None = None
     reduce_at: str | None = None
     micro_batch: int | None = None
+    precision: str = "fp32"
+    wire: str | None = None  # communication_data_type
+    gradients: str | None = None  # data_types.grad_accum_dtype
 
     def __str__(self):
         text = f"{self.model} {self.variant} ranks={self.ranks} stage={self.stage} {self.comm}"
         text += " prefetch" if self.prefetch else ""
-        for name in ("bucket", "reduce_at", "micro_batch"):
+        text += "" if self.precision == "fp32" else f" {self.precision}"
+        for name in ("bucket", "reduce_at", "micro_batch", "wire", "gradients"):
             if getattr(self, name) is not None:
                 text += f" {name}={getattr(self, name)}"
         return text
@@ -114,6 +118,30 @@ def same_bits(model):
     return suite
 
 
+def mixed_precision(precision):
+    """16-bit parameters: near the float32 curve, and the same bits over stages, prefetch, buckets and channels."""
+
+    def suite(driver, full):
+        for model in ("mlp", "cnn", "gpt2", "llama", "vit"):
+            factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "comm": COMMS}
+            if full:
+                rows = every(factors | {"variant": FACTORS["variant"], "ranks": FACTORS["ranks"], "bucket": BUCKETS[:2]})
+            else:
+                rows = pairwise(factors) if model == "gpt2" else [{"stage": s, "prefetch": s % 2 == 0} for s in FACTORS["stage"]]
+                rows = [row | {"variant": "clip", "ranks": 2, "bucket": (None, 1000)[row["stage"] % 2]} for row in rows]
+                rows += [{"variant": "accumulate", "ranks": 2, "stage": stage} for stage in (2, 3)]
+                rows += [{"variant": "sgd", "ranks": 4, "stage": stage} for stage in (0, 3)] if model == "mlp" else []
+            run_all(driver, model, [row | {"precision": precision} for row in rows])
+        # Gradients of other types on the wire and in memory; with one micro-batch and with several.
+        types = {"wire": (None, "fp32", "bf16"), "gradients": (None, "fp32"), "stage": FACTORS["stage"], "variant": ("clip", "accumulate")}
+        rows = every(types) if full else [row for row in every(types) if (row["wire"] == "fp32") != (row["gradients"] == "fp32")]
+        run_all(driver, "mlp", [row | {"precision": precision, "ranks": 2} for row in rows])
+        if precision == "bf16":
+            run_all(driver, "mlp", [{"stage": stage, "wire": "bf16", "ranks": 2} for stage in FACTORS["stage"]])
+
+    return suite
+
+
 def three_ranks(driver, full):
     """Odd counts: mlp against its golden (12 = 3 x 4); gpt2 with micro-batch 2 against one rank with micro-batch 6."""
     run_all(driver, "mlp", [row | {"ranks": 3} for row in every(FACTORS | {"ranks": (3,)})])
@@ -142,4 +170,6 @@ SUITES = {
     "same-bits-llama": same_bits("llama"),
     "same-bits-vit": same_bits("vit"),
     "three-ranks": three_ranks,
+    "bf16": mixed_precision("bf16"),
+    "fp16": mixed_precision("fp16"),
 }

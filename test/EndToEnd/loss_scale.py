@@ -1,0 +1,93 @@
+"""Trains in fp16 from a loss scale that overflows, and holds scale and skipped steps against DeepSpeed's rule.
+
+    loss_scale.py --bin=DIR --golden=DIR --work=DIR
+
+The rule is stated here as DeepSpeed 0.19's DynamicLossScaler states it; which steps overflow is read from `skipped_steps`. The same bits are
+checked over stages, and that the loss falls in spite of the skipped steps.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+STEPS, RANKS = 20, 2
+KEYS = ("loss", "grad_norm", "loss_scale", "skipped_steps")
+# What the configuration says; each starts so high that gradients of 16 bits overflow.
+RULES = (
+    {"initial_scale_power": 24, "hysteresis": 1, "loss_scale_window": 4},
+    {"initial_scale_power": 22, "hysteresis": 2, "loss_scale_window": 3},
+    {"initial_scale_power": 22, "hysteresis": 2, "loss_scale_window": 2, "consecutive_hysteresis": True},
+    {"loss_scale": 1024},
+)
+
+
+def expected_scales(rule, overflows):
+    """The loss scale of each step."""
+    if "loss_scale" in rule:
+        return [float(rule["loss_scale"])] * len(overflows)
+    scale, shift, window = 2.0 ** rule["initial_scale_power"], rule["hysteresis"], rule["loss_scale_window"]
+    consecutive, hysteresis, last, scales = rule.get("consecutive_hysteresis", False), shift, -1, []
+    for iteration, overflow in enumerate(overflows):
+        scales.append(scale)
+        if overflow:
+            if shift == 1 or hysteresis == 1:
+                scale = max(scale / 2, 1.0)
+            else:
+                hysteresis -= 1
+            last = iteration
+        else:
+            if consecutive:
+                hysteresis = shift
+            stable = iteration - last - 1
+            if stable > 0 and stable % window == 0:
+                hysteresis = shift
+                scale *= 2
+    return scales
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for flag in ("bin", "work", "golden"):
+        parser.add_argument("--" + flag, type=pathlib.Path, required=True)
+    a = parser.parse_args()
+    a.work.mkdir(parents=True, exist_ok=True)
+    failures = []
+
+    def train(rule, stage):
+        (a.work / "config.json").write_text(json.dumps({"train_micro_batch_size_per_gpu": 4, "fp16": {"enabled": True} | rule,
+                                                        "zero_optimization": {"stage": stage}}))
+        subprocess.run([a.bin / "zero-compile", a.golden / "gpt2.onnx", "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json",
+                        f"--world-size={RANKS}", "-o", a.work / "compiled.bin"], check=True, capture_output=True)
+        subprocess.run([a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.golden / "gpt2.data.npz", f"--steps={STEPS}",
+                        "--metrics", a.work / "m.jsonl"], check=True, capture_output=True)
+        rows = [json.loads(line) for line in (a.work / "m.jsonl").read_text().splitlines()]
+        return [tuple(row[key] for key in KEYS) for row in rows]
+
+    for rule in RULES:
+        rows = {stage: train(rule, stage) for stage in range(4)}
+        for stage in (1, 2, 3):
+            if rows[stage] != rows[0]:
+                failures.append(f"{rule}: stage {stage} has other numbers than stage 0")
+        skipped = [row[3] for row in rows[0]]
+        overflows = [now > before for before, now in zip([0] + skipped, skipped)]
+        scales = [row[2] for row in rows[0]]
+        if scales != expected_scales(rule, overflows):
+            failures.append(f"{rule}: scales {scales}, expected {expected_scales(rule, overflows)}")
+        grows = any(b > a for a, b in zip(scales, scales[1:]))
+        if "loss_scale" not in rule and not (any(overflows) and grows):
+            failures.append(f"{rule}: {sum(overflows)} overflows, {'a' if grows else 'no'} growth; neither rule is tested")
+        if any(overflow != (row[1] is None) for overflow, row in zip(overflows, rows[0])):
+            failures.append(f"{rule}: a step is skipped exactly where its norm is not finite")
+        if not rows[0][-1][0] < rows[0][0][0]:
+            failures.append(f"{rule}: the loss goes from {rows[0][0][0]} to {rows[0][-1][0]}")
+        print(f"{rule}: {sum(overflows)} of {STEPS} steps skipped, scales {scales[0]:g} to {scales[-1]:g}, "
+              f"loss {rows[0][0][0]:.4f} to {rows[0][-1][0]:.4f}", flush=True)
+    for failure in failures:
+        print(f"loss_scale.py: {failure}", file=sys.stderr)
+    print(f"{len(RULES)} rules, {len(failures)} failures")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
