@@ -23,7 +23,7 @@ public:
       std::string name = "b" + std::to_string(i);
       plan::BufferOp::create(builder, loc(), name, "device", 256, builder.getI64IntegerAttr(i * 256), plan::ContentClass::parameters,
                              0, true, name);
-      plan::StateOp::create(builder, loc(), "frozen", name, getSlice(i, 0, 256), false, Attribute());
+      plan::StateOp::create(builder, loc(), "frozen", name, getSlice(i, 0, 256), false, /*element=*/TypeAttr(), Attribute());
       names.push_back(name);
     }
     section = plan::SectionOp::create(builder, loc(), "micro_first");
