@@ -112,6 +112,8 @@ def train(path, model, folder, precision):
     if ran.returncode:
         return False, refusal(ran) if "error" in ran.stderr else ran.stderr.strip()
     row = json.loads(open(folder / "metrics.jsonl").readline())
+    if row["loss"] is None or row["grad_norm"] is None:
+        return False, "the step is not finite: %s" % row["non_finite"]
     text = "loss %.5g, grad_norm %.5g, %s" % (row["loss"], row["grad_norm"], re.search(r"parameters: .* elements", compiled.stdout).group(0))
     return math.isfinite(row["loss"]) and 0 < row["grad_norm"] < math.inf, text
 
