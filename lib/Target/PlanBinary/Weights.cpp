@@ -78,7 +78,9 @@ Expected<WeightsLayout> computeWeightsLayout(ModuleOp module) {
     for (auto [slot, from] : llvm::zip(op.getSlots().getAsRange<sharding::SlotAttr>(), data)) {
       Type element = getWeightsElement(from, RankedTensorType::get(slot.getShape(), op.getElement()));
       if (bucket.element && element != bucket.element)
-        return Status::programFailed("bucket '" + bucket.name + "' has parameters whose data differ in type");
+        return Status::programFailed("bucket '" + bucket.name + "' has parameters whose data differ in type: '" +
+                                     bucket.tensors.front().name + "' " + llvm::formatv("{0}", bucket.element).str() + " and '" +
+                                     slot.getName().str() + "' " + llvm::formatv("{0}", element).str());
       bucket.element = element;
       uint64_t elementBytes = getElementBytes(element);
       bucket.tensors.push_back({slot.getName().str(), from, slot.getOffset() * elementBytes,
