@@ -1,8 +1,10 @@
 //===- ResolveConfig.cpp - What follows from several keys together --------===//
 #include "ConfigKeys.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using llvm::Error;
 
@@ -41,6 +43,21 @@ static Error checkPrecision(const TrainingConfig &c) {
   if (!gradients.empty() && gradients != parameters && gradients != "fp32")
     return fail("'data_types.grad_accum_dtype' is {0} but parameters are {1}; expected {1}{2}", gradients, parameters,
                 parameters == "fp32" ? "" : " or fp32");
+  return Error::success();
+}
+
+/// The loss is multiplied by the scale and gradients by its inverse, both of float32: a subnormal scale has none, and a dynamic scale that
+/// starts below its least would grow where gradients overflow.
+static Error checkLossScale(const TrainingConfig &c) {
+  if (!c.fp16)
+    return Error::success();
+  using llvm::json::Value;
+  constexpr double smallest = std::numeric_limits<float>::min();
+  if (c.lossScale != 0 && c.lossScale < smallest)
+    return fail("'fp16.loss_scale' is {0} but must be 0, a dynamic scale, or at least {1}", Value(c.lossScale), Value(smallest));
+  if (c.lossScale == 0 && c.initialLossScale() < static_cast<double>(c.minLossScale))
+    return fail("'fp16.initial_scale_power' is {0} but 'fp16.min_loss_scale' is {1}: the loss scale would start at {2}, below its least",
+                c.initialScalePower, c.minLossScale, Value(c.initialLossScale()));
   return Error::success();
 }
 
@@ -90,6 +107,8 @@ Error TrainingConfig::resolve() {
   if (Error error = resolveBatch(*this))
     return error;
   if (Error error = checkPrecision(*this))
+    return error;
+  if (Error error = checkLossScale(*this))
     return error;
   if (!contiguousGradients)
     return fail("'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");

@@ -194,6 +194,14 @@ TEST(Config, Contradictions) {
             "'data_types.grad_accum_dtype' is fp16 but parameters are bf16; expected bf16 or fp32");
   EXPECT_EQ(resolveError(R"({"data_types": {"grad_accum_dtype": "bf16"}})", 1),
             "'data_types.grad_accum_dtype' is bf16 but parameters are fp32; expected fp32");
+  EXPECT_EQ(resolveError(R"({"fp16": {"enabled": true, "loss_scale": 7.3468396926392969e-40}})", 1),
+            "'fp16.loss_scale' is 7.3468396926392969e-40 but must be 0, a dynamic scale, or at least 1.1754943508222875e-38");
+  EXPECT_EQ(resolveError(R"({"fp16": {"enabled": true, "initial_scale_power": 3, "min_loss_scale": 9}})", 1),
+            "'fp16.initial_scale_power' is 3 but 'fp16.min_loss_scale' is 9: the loss scale would start at 8, below its least");
+  // A scale that starts at its least, and keys without effect.
+  EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "initial_scale_power": 3, "min_loss_scale": 8}})", 1).initialLossScale(), 8);
+  EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "loss_scale": 4, "min_loss_scale": 9}})", 1).initialLossScale(), 4);
+  EXPECT_EQ(resolved(R"({"fp16": {"loss_scale": 1e-40, "min_loss_scale": 1000000}})", 1).mixedElement(), "");
   EXPECT_EQ(resolveError("{}", 0), "the world size is 0 but must be at least 1");
   EXPECT_EQ(resolveError("{}", 99999999999), "the world size is 99999999999 but must be at most 65536");
   EXPECT_EQ(resolveError(R"({"zero_optimization": {"contiguous_gradients": false}})", 1),
