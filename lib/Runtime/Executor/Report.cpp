@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <unistd.h>
 
@@ -93,9 +94,13 @@ bool outputIsTerminal() {
 Progress::Progress(uint64_t steps, uint64_t stepsPerLine)
     : steps(steps), stepsPerLine(stepsPerLine), terminal(outputIsTerminal()) {}
 
+/// A NaN has a sign, which printf shows and which says nothing: inf - inf is negative on x86.
+static double shownNumber(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+
 void Progress::show(const StepReport &report) {
   ++done;
   elapsed += report.seconds;
+  const double loss = shownNumber(report.results.loss), gradNorm = shownNumber(report.results.gradNorm);
   char line[280], skipped[40] = "", scale[40] = "";
   if (report.skippedSteps)
     std::snprintf(skipped, sizeof skipped, "  skipped %llu", static_cast<unsigned long long>(report.skippedSteps));
@@ -108,15 +113,15 @@ void Progress::show(const StepReport &report) {
     shown = elapsed;
     uint64_t left = static_cast<uint64_t>(elapsed / static_cast<double>(done) * static_cast<double>(steps - done) + 0.5);
     std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f%s%s  %.1f samples/s  %llu:%02llu left\033[K",
-                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  scale, skipped, report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, scale, skipped,
+                  report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
                   static_cast<unsigned long long>(left % 60));
   } else {
     if (report.step != 1 && report.step != steps && report.step % stepsPerLine != 0)
       return;
     std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f%s%s  %.1f samples/s\n",
-                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), report.results.loss,
-                  report.results.gradNorm, scale, skipped, report.samplesPerSecond);
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, gradNorm, scale, skipped,
+                  report.samplesPerSecond);
   }
   std::fputs(line, stdout);
   std::fflush(stdout);
