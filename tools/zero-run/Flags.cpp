@@ -86,6 +86,8 @@ Status checkTogether(const CLI::App &app, const RunFlags &flags) {
     return Status::badInput("--ranks is for --comm=loopback; of an MPI job mpirun -n says the number of ranks");
   if (flags.linkBytesPerSecond && flags.comm != CommKind::Loopback)
     return Status::badInput("--link-bytes-per-second is for --comm=loopback; the links of an MPI job are what they are");
+  if (app.count("--shared-memory") && flags.comm == CommKind::Loopback)
+    return Status::badInput("--shared-memory is for MPI jobs; the ranks of a loopback job are threads of one process");
   return checkPlaces(flags);
 }
 
