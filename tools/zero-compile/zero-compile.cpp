@@ -106,7 +106,9 @@ std::optional<zero::TargetRates> readRates(const Flags &flags) {
 
 int calibrateMachine(const Flags &flags, const char *program) {
   std::string path = flags.calibration.getNumOccurrences() ? flags.calibration.getValue() : zero::getCalibrationPath();
-  if (path.empty() || path == "none")
+  if (path == "none")
+    return fail(kUsage, "--calibrate writes what it measures, but --calibration=none names no file");
+  if (path.empty())
     return fail(kUsage, "--calibrate needs --calibration=FILE here: there is no folder for it");
   SmallString<128> runtime(llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&calibrateMachine))));
   llvm::sys::path::append(runtime, "zero-run");
