@@ -4,6 +4,7 @@
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/Kernels/Kernel.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using zero::nn::RoleKind;
@@ -279,17 +280,25 @@ void PlanBuilder::addStepResult(StringRef kind, Type element, const Place &place
 // Records
 //===----------------------------------------------------------------------===//
 
-/// The sizes of the axes that gathers read by `indices`, through reshapes: the smallest of them and `limit`
-/// (0: none).
+/// The size of the axis that `user` reads or writes at `indices`; 0 where it takes them for something else.
+static int64_t getIndexedAxis(Operation *user, Value indices) {
+  auto axisOf = [&](auto op, Value indexed) {
+    return op.getIndices() == indices ? cast<RankedTensorType>(indexed.getType()).getDimSize(op.getAxis()) : 0;
+  };
+  return llvm::TypeSwitch<Operation *, int64_t>(user)
+      .Case([&](nn::GatherOp gather) { return axisOf(gather, gather.getData()); })
+      .Case([&](nn::ScatterOp scatter) { return axisOf(scatter, scatter.getData()); })
+      .Case([&](nn::ScatterAddOp scatter) { return axisOf(scatter, scatter.getResult()); })
+      .Default([](Operation *) { return int64_t(0); });
+}
+
+/// The sizes of the axes that `indices` are of, through reshapes: the smallest of them and `limit` (0: none).
 static int64_t findLimit(Value indices, int64_t limit) {
   for (OpOperand &use : indices.getUses()) {
-    if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner())) {
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner()))
       limit = findLimit(reshape.getResult(), limit);
-    } else if (auto gather = dyn_cast<nn::GatherOp>(use.getOwner());
-               gather && gather.getIndices() == indices) {
-      int64_t size = gather.getData().getType().getDimSize(gather.getAxis());
+    else if (int64_t size = getIndexedAxis(use.getOwner(), indices))
       limit = limit == 0 ? size : std::min(limit, size);
-    }
   }
   return limit;
 }

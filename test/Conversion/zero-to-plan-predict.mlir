@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: zero-opt %t/alone.mlir --zero-to-plan | FileCheck %s
 // RUN: zero-opt %t/alone.mlir --zero-to-plan --plan-assign-offsets --plan-insert-events --plan-verify -o /dev/null
+// RUN: zero-opt %t/positions.mlir --zero-to-plan --plan-assign-offsets --plan-insert-events --plan-verify | FileCheck %t/positions.mlir --check-prefix=POSITIONS
 // RUN: not zero-opt %t/half.mlir --zero-to-plan 2>&1 | FileCheck %s --check-prefix=HALF
 
 // HALF: error: module has no function @update; zero-to-plan takes a module of phase schedule
@@ -37,6 +38,22 @@ func.func @predict(%x: tensor<4xf32> {nn.batched, nn.role = #nn.role<input "x">}
   %none = nn.constant dense<0.0> : tensor<0x4xf32>
   %0 = nn.add %x, %w : tensor<4xf32>
   return %0, %0, %s, %w, %c, %none : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<2xi64>, tensor<0x4xf32>
+}
+
+//--- positions.mlir
+// Whatever reads an input as positions bounds it, through reshapes: the smallest axis counts.
+// POSITIONS: plan.input "at" : tensor<2xi64> at {{.*}} {limit = 4 : i64, predict, unbatched}
+// POSITIONS: plan.input "into" : tensor<2xi64> at {{.*}} {limit = 5 : i64, predict, unbatched}
+zero.mesh @dp {size = 1 : i64}
+func.func @predict(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}, %at: tensor<2xi64> {nn.role = #nn.role<input "at">},
+                   %into: tensor<2xi64> {nn.role = #nn.role<input "into">})
+    -> (tensor<4xf32> {nn.role = #nn.role<output "y">}, tensor<5xf32> {nn.role = #nn.role<output "z">}) {
+  %wide = nn.pad %x low [0] high [4] interior [0] : tensor<4xf32> to tensor<8xf32>
+  %first = nn.gather %wide[%at] axis 0 : tensor<8xf32>, tensor<2xi64> -> tensor<2xf32>
+  %flat = nn.reshape %at : tensor<2xi64> to tensor<2xi64>
+  %y = nn.scatter assign %x, %first[%flat] axis 0 : tensor<4xf32>, tensor<2xf32>, tensor<2xi64>
+  %z = nn.scatter_add %first[%into] axis 0 : tensor<2xf32>, tensor<2xi64> -> tensor<5xf32>
+  return %y, %z : tensor<4xf32>, tensor<5xf32>
 }
 
 //--- half.mlir
