@@ -22,7 +22,8 @@ cat >"$fashion/config.json" <<'JSON'
 JSON
 run zero-compile "$fashion/cnn.onnx" --loss=cross-entropy --labels=y --config "$fashion/config.json" --world-size=2 \
   -o "$fashion/compiled.bin"
-run mpirun -n 2 zero-run "$fashion/compiled.bin" --data "$fashion/train.npz" --epochs 4 --steps "${steps:-2811}" \
+# An epoch of 60,000 images is 937 steps of 64.
+run mpirun -n 2 zero-run "$fashion/compiled.bin" --data "$fashion/train.npz" --epochs $((steps ? (steps + 936) / 937 : 3)) ${steps:+--steps "$steps"} \
   --metrics "$fashion/metrics.jsonl" --export "$fashion/trained.onnx"
 cat >"$fashion/predict.json" <<'JSON'
 {"train_micro_batch_size_per_gpu": 100}
