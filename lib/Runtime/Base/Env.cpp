@@ -20,6 +20,11 @@ uint64_t zero::env::testDelaySeed() {
   return value ? std::strtoull(value, nullptr, 10) : 0;
 }
 
+std::string zero::env::cudaLibraryPath() {
+  const char *value = std::getenv("ZERO_CUDA_LIBRARY_PATH");
+  return value ? value : "";
+}
+
 unsigned zero::env::launchedRank() {
   const char *value = rankVariable();
   return value ? static_cast<unsigned>(std::strtoul(value, nullptr, 10)) : 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace zero::env {
@@ -15,7 +16,9 @@ unsigned launchedRank();
 /// ZERO_TEST_DELAY_SEED: where set and not 0, every command of every rank starts late by times that the number decides. Default 0:
 /// no delays. For tests of the order that a plan's events give.
 uint64_t testDelaySeed();
-/// The same of a process with these variables ("A=1\0B=2\0", as /proc gives them); nothing where no launcher gave one.
+/// ZERO_CUDA_LIBRARY_PATH: the folder that the driver and the libraries of CUDA are loaded from. Default empty: where the system looks.
+std::string cudaLibraryPath();
+/// The launched rank of a process with these variables ("A=1\0B=2\0", as /proc gives them); nothing where no launcher gave one.
 std::optional<unsigned> launchedRank(std::string_view variables);
 
 } // namespace zero::env

@@ -15,12 +15,16 @@
 
 namespace zero {
 
+class StreamDevice;
+
 struct QueueOptions {
   std::string name;
   /// Most waits, works and records that are submitted between two `finish`; submitting never allocates.
   size_t capacity = 0;
-  /// Runs everything on the thread that submits it.
+  /// Runs (or puts on its stream) everything on the thread that submits it.
   bool onCallingThread = false;
+  /// What the device should rather work on where several queues could: 0, or less for what others wait for. For devices that choose.
+  int priority = 0;
 };
 
 class Device {
@@ -34,6 +38,13 @@ public:
   virtual std::unique_ptr<Event> createEvent(const std::string &name = "") = 0;
   /// Whether work is done. Where it is only shown, arenas are addresses without memory behind them.
   virtual bool runs() const { return true; }
+
+  /// Copies bytes of the host into an arena, or back: done on return. No queue touches them meanwhile. (Arenas of a device without
+  /// streams lie in the host's memory, which may as well use them there.)
+  virtual Status upload(std::byte *target, const void *source, uint64_t size) = 0;
+  virtual Status download(void *target, const std::byte *source, uint64_t size) = 0;
+  /// A device whose memory the host cannot address and whose queues are streams; null for others.
+  virtual StreamDevice *streams() { return nullptr; }
 };
 
 std::unique_ptr<Device> createCpuDevice();

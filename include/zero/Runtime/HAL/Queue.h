@@ -46,6 +46,8 @@ public:
   virtual void submit(Work &work) = 0;
   /// Records `value` when everything submitted before has run.
   virtual void record(Event &event, uint64_t value) = 0;
+  /// The device's own handle of the stream that work is put on (CUDA: a CUstream); null where work runs on the host.
+  virtual void *stream() const { return nullptr; }
   /// How long this queue has stood in its `wait`s so far.
   virtual int64_t waitedNanoseconds() const { return 0; }
   /// Blocks until everything submitted has run or was given up because of a failure.

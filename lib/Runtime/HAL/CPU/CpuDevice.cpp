@@ -101,6 +101,15 @@ public:
   }
 
   std::unique_ptr<Event> createEvent(const std::string &) override { return std::make_unique<CpuEvent>(); }
+
+  Status upload(std::byte *target, const void *source, uint64_t size) override {
+    std::memcpy(target, source, size);
+    return {};
+  }
+  Status download(void *target, const std::byte *source, uint64_t size) override {
+    std::memcpy(target, source, size);
+    return {};
+  }
 };
 
 } // namespace

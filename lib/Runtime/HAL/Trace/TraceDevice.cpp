@@ -56,6 +56,8 @@ public:
   std::unique_ptr<Queue> createQueue(const QueueOptions &options, Failure &failure) override;
   std::unique_ptr<Event> createEvent(const std::string &name) override { return std::make_unique<TraceEvent>(name); }
   bool runs() const override { return false; }
+  Status upload(std::byte *, const void *, uint64_t) override { return noMemory(); }
+  Status download(void *, const std::byte *, uint64_t) override { return noMemory(); }
 
   void show(const std::string &queue, const WorkDescription &work) {
     out << queue << " runs " << work.place << ": " << work.title;
@@ -76,6 +78,8 @@ public:
   std::ostream &out;
 
 private:
+  static Status noMemory() { return Status::programFailed("a traced program has no memory to copy to or from"); }
+
   void showRange(const WorkDescription::Range &range) {
     out << "%" << range.buffer;
     for (TraceArena *arena : arenas) {
