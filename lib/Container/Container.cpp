@@ -98,7 +98,7 @@ Status Container::Impl::readIndex() {
 
   uint64_t indexEnd = tableEnd + blockCount * sizeof(uint64_t), end = indexEnd, block = 0;
   for (const format::Entry &entry : table) {
-    if (entry.kind < static_cast<uint32_t>(SectionKind::Plan) || entry.kind > static_cast<uint32_t>(SectionKind::Model))
+    if (entry.kind < static_cast<uint32_t>(SectionKind::Plan) || entry.kind > static_cast<uint32_t>(SectionKind::CudaSource))
       return corrupt("section kind " + std::to_string(entry.kind) + " is unknown");
     if (entry.alignment != kSectionAlignment || entry.offset != format::alignUp(end) || entry.offset > fileSize ||
         entry.size > fileSize - entry.offset)

@@ -15,6 +15,7 @@ public:
     dumpFile();
     dumpMemory();
     dumpBuckets(/*slots=*/false);
+    dumpKernels();
     dumpPrediction();
     dumpDoors();
     for (const schema::Section *section : records(plan.sections()))
@@ -83,6 +84,12 @@ private:
       return "config";
     case SectionKind::Model:
       return "model";
+    case SectionKind::CudaBinary:
+      return "cuda binary";
+    case SectionKind::CudaPtx:
+      return "cuda ptx";
+    case SectionKind::CudaSource:
+      return "cuda source";
     }
     return "unknown";
   }
@@ -107,6 +114,9 @@ private:
     line("model " + name(plan.model()) + ", world size " + number(plan.world_size()) + ", stage " +
          number(plan.zero_stage()) + ", micro-batch " + number(plan.micro_batch()) + ", accumulation " +
          number(plan.accumulation_steps()));
+    if (isForCuda(plan))
+      line("target cuda" + std::string(plan.deterministic() ? ", deterministic" : plan.fast() ? ", fast" : "") + ", products take up to " +
+           number(plan.cuda_workspace_bytes()) + " bytes of workspace");
     for (const Container::Section &section : container.sections())
       line("section " + std::string(kindName(section.kind)) + (section.label.empty() ? "" : " " + section.label) + ": " +
            number(section.size) + " bytes at " + number(section.offset));
@@ -147,6 +157,16 @@ private:
     std::string machine = name(plan.calibration());
     line("predicted step: " + milliseconds(plan.predicted_step_ns()) + ", of which " + milliseconds(plan.predicted_exposed_ns()) +
          " wait for communication, " + (machine.empty() ? "uncalibrated" : "calibrated on " + machine));
+  }
+
+  /// Of a cuda plan: how its generated kernels are launched.
+  void dumpKernels() {
+    if (!isForCuda(plan))
+      return;
+    for (const schema::Kernel *kernel : records(plan.kernels()))
+      if (kernel->generated())
+        line("kernel " + name(kernel->name()) + ": " + number(kernel->grid_blocks()) + " blocks of " + number(kernel->block_threads()) + " threads" +
+             (kernel->shared_bytes() ? ", " + number(kernel->shared_bytes()) + " shared bytes" : ""));
   }
 
   void dumpDoors() {

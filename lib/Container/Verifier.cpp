@@ -32,6 +32,7 @@ public:
   Status run() {
     ZERO_RETURN_IF_ERROR(checkAlignment());
     ZERO_RETURN_IF_ERROR(checkNumbers());
+    ZERO_RETURN_IF_ERROR(checkTarget());
     ZERO_RETURN_IF_ERROR(checkMemory());
     ZERO_RETURN_IF_ERROR(checkKernels());
     ZERO_RETURN_IF_ERROR(checkSections());
@@ -131,13 +132,41 @@ private:
     return {};
   }
 
+  Status checkTarget() const {
+    const std::string_view target = planTarget(plan);
+    if (target != "cpu" && target != "cuda")
+      return wrong("it is for target " + quoted(target) + ", which is neither cpu nor cuda");
+    if (plan.deterministic() && plan.fast())
+      return wrong("it is both deterministic and fast");
+    if (target == "cpu" && (plan.deterministic() || plan.fast() || plan.cuda_workspace_bytes()))
+      return wrong("it is for target cpu and says how cuda kernels compute");
+    return {};
+  }
+
   Status checkKernels() const {
     for (const schema::Kernel *kernel : records(plan.kernels())) {
       if (text(kernel->name()).empty())
         return wrong("a kernel has no name");
       if (kernel->items() > uint64_t(std::numeric_limits<int64_t>::max()))
         return wrong("kernel " + quoted(text(kernel->name())) + " has " + number(kernel->items()) + " items");
+      ZERO_RETURN_IF_ERROR(checkLaunch(*kernel));
     }
+    return {};
+  }
+
+  /// What every device of the target can launch: the driver says no more than "invalid value".
+  Status checkLaunch(const schema::Kernel &kernel) const {
+    const std::string launch = "kernel " + quoted(text(kernel.name())) + " is launched as " + number(kernel.grid_blocks()) + " blocks of " +
+                               number(kernel.block_threads()) + " threads with " + number(kernel.shared_bytes()) + " shared bytes";
+    if (!isForCuda(plan) || !kernel.generated()) {
+      if (kernel.grid_blocks() || kernel.block_threads() || kernel.shared_bytes())
+        return wrong(launch + ", which only generated kernels of target cuda are");
+      return {};
+    }
+    constexpr uint64_t kMostBlocks = (uint64_t(1) << 31) - 1, kMostThreads = 1024, kMostShared = 48 * 1024;
+    if (kernel.grid_blocks() < 1 || kernel.grid_blocks() > kMostBlocks || kernel.block_threads() < 1 || kernel.block_threads() > kMostThreads ||
+        kernel.shared_bytes() > kMostShared)
+      return wrong(launch + ", which no device can");
     return {};
   }
 

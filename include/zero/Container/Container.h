@@ -38,6 +38,9 @@ enum class SectionKind : uint32_t {
   KernelObject = 4,  ///< an ELF shared object; the label is the instruction-set variant ("x86-64-v3", "x86-64-v4")
   Config = 5,        ///< the effective configuration, JSON text
   Model = 6,         ///< the model without its weights: "skeleton" (FlatBuffers, lib/Container/skeleton.fbs) and "bytes"
+  CudaBinary = 7,    ///< machine code of all CUDA kernels; the label is the architecture ("sm_90")
+  CudaPtx = 8,       ///< the same as PTX, for later architectures ("compute_100")
+  CudaSource = 9,    ///< the CUDA C++ that both were compiled from ("kernels.cu")
 };
 
 inline constexpr uint32_t kContainerVersion = 2;

@@ -39,6 +39,10 @@ inline std::string_view text(const flatbuffers::String *string) {
   return string ? std::string_view(string->data(), string->size()) : std::string_view();
 }
 
+/// What the plan's kernels are for: cpu or cuda.
+inline std::string_view planTarget(const schema::Plan &plan) { return plan.target() ? text(plan.target()) : std::string_view("cpu"); }
+inline bool isForCuda(const schema::Plan &plan) { return planTarget(plan) == "cuda"; }
+
 /// The section of that name; null where the plan has none.
 inline const schema::Section *findSection(const schema::Plan &plan, std::string_view name) {
   for (const schema::Section *section : records(plan.sections()))

@@ -22,6 +22,17 @@ TEST(PlanVerifier, AcceptsTheTinyPlan) {
   }
 }
 
+TEST(PlanVerifier, AcceptsLaunchesOfATargetThatLaunches) {
+  test::TinyPlan tiny = test::makeTinyPlan(2);
+  tiny.plan.target = "cuda";
+  tiny.plan.deterministic = true;
+  for (auto &kernel : tiny.plan.kernels)
+    if (kernel->generated)
+      kernel->grid_blocks = 1, kernel->block_threads = 32, kernel->shared_bytes = 128;
+  Status status = verify(tiny.plan);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 schema::CommandT &command(PlanT &plan, int section, int index) { return *plan.sections[section]->commands[index]; }
 schema::CollectiveT &collective(PlanT &plan, int section, int index) {
   return *command(plan, section, index).action.AsCollective();
@@ -57,6 +68,14 @@ schema::StateT &addLone(PlanT &plan, const char *role) {
   return *plan.states.back();
 }
 
+/// A plan for GPUs whose generated kernels are one warp each.
+void launchAll(PlanT &plan) {
+  plan.target = "cuda";
+  for (auto &kernel : plan.kernels)
+    if (kernel->generated)
+      kernel->grid_blocks = 1, kernel->block_threads = 32;
+}
+
 struct Fault {
   const char *message;
   std::function<void(PlanT &)> damage;
@@ -84,6 +103,19 @@ const Fault faults[] = {
     {"classes at the peak sum to 7 bytes", [](PlanT &p) { p.peak_bytes_by_class = {7}; }},
     {"a kernel has no name", [](PlanT &p) { p.kernels[0]->name.clear(); }},
     {"items", [](PlanT &p) { p.kernels[0]->items = uint64_t(1) << 63; }},
+    {"it is for target 'tpu', which is neither cpu nor cuda", [](PlanT &p) { p.target = "tpu"; }},
+    {"it is both deterministic and fast", [](PlanT &p) { p.target = "cuda", p.deterministic = p.fast = true; }},
+    {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.deterministic = true; }},
+    {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.target = "cpu", p.cuda_workspace_bytes = 1; }},
+    {"is launched as 1 blocks of 0 threads with 0 shared bytes, which only generated kernels of target cuda are",
+     [](PlanT &p) { p.kernels[0]->grid_blocks = 1; }},
+    {"is launched as 0 blocks of 0 threads with 0 shared bytes, which no device can", [](PlanT &p) { p.target = "cuda"; }},
+    {"is launched as 1 blocks of 2048 threads with 0 shared bytes, which no device can",
+     [](PlanT &p) { launchAll(p), p.kernels.back()->block_threads = 2048; }},
+    {"is launched as 2147483648 blocks of 32 threads with 0 shared bytes, which no device can",
+     [](PlanT &p) { launchAll(p), p.kernels.back()->grid_blocks = uint64_t(1) << 31; }},
+    {"is launched as 1 blocks of 32 threads with 65536 shared bytes, which no device can",
+     [](PlanT &p) { launchAll(p), p.kernels.back()->shared_bytes = 65536; }},
     {"has 1 sections, accumulation 1 needs 2", [](PlanT &p) { p.sections.pop_back(); }},
     {"is 'upgrade', not 'update'", [](PlanT &p) { p.sections[1]->name = "upgrade"; }},
     {"has 99 events, more than its 5 commands", [](PlanT &p) { p.sections[0]->events = 99; }},
