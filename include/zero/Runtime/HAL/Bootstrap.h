@@ -26,6 +26,8 @@ public:
   virtual Failure &failure() = 0;
   /// Where this rank and its peers are.
   virtual JobView &view() = 0;
+  /// Longest wait for a peer.
+  virtual double timeoutSeconds() const = 0;
 
   virtual Status broadcast(void *data, uint64_t size, unsigned root) = 0;
   /// Every rank's bytes, in rank order. For small data.

@@ -20,18 +20,19 @@ inline std::string floatTypeText(FloatType type) { return type == FloatType::F32
 inline std::string orderedSumSymbol(FloatType element, FloatType target) {
   return "zero_ordered_sum_" + floatTypeText(element) + "_" + floatTypeText(target);
 }
-/// The line of CUDA C++ that makes it from the text.
+/// The line of CUDA C++ that makes it from the text; types have the names of the prelude of generated sources.
 inline std::string orderedSumInstantiation(FloatType element, FloatType target) {
-  return "ZERO_ORDERED_SUM(" + orderedSumSymbol(element, target) + ", " + floatTypeText(element) + ", " + floatTypeText(target) + ")";
+  auto cudaType = [](FloatType type) { return type == FloatType::F32 ? std::string("float") : floatTypeText(type); };
+  return "ZERO_ORDERED_SUM(" + orderedSumSymbol(element, target) + ", " + cudaType(element) + ", " + cudaType(target) + ")";
 }
 
 inline constexpr uint32_t kOrderedSumThreads = 256;
 /// Elements that a thread adds at a time.
 inline constexpr uint32_t kOrderedSumVector = 4;
 /// Blocks of a launch; a thread goes on with elements that are a whole grid further.
-inline uint64_t orderedSumBlocks(uint64_t elements) {
+inline uint32_t orderedSumBlocks(uint64_t elements) {
   constexpr uint64_t kMost = 1024, kPerBlock = kOrderedSumThreads * kOrderedSumVector;
-  return std::clamp<uint64_t>((elements + kPerBlock - 1) / kPerBlock, 1, kMost);
+  return static_cast<uint32_t>(std::clamp<uint64_t>((elements + kPerBlock - 1) / kPerBlock, 1, kMost));
 }
 
 } // namespace zero

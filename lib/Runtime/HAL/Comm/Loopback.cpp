@@ -274,6 +274,7 @@ public:
   unsigned size() const override { return group.ranks; }
   Failure &failure() override { return group.failures[own]; }
   JobView &view() override { return jobView; }
+  double timeoutSeconds() const override { return group.timeoutSeconds; }
 
   Status broadcast(void *data, uint64_t size, unsigned root) override {
     FlightRecord &record = jobView.enter(0, broadcastName, size);

@@ -27,6 +27,7 @@ public:
   unsigned size() const override { return static_cast<unsigned>(count); }
   Failure &failure() override { return theFailure; }
   JobView &view() override { return *jobView; }
+  double timeoutSeconds() const override { return options.timeoutSeconds; }
 
   /// The first exchange: from then on the ranks of a machine see each other.
   Status introduce() {
