@@ -102,10 +102,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   app.allow_extras();
 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
-  const std::map<std::string, CommKind> comms = {{"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
+  const std::map<std::string, CommKind> comms = {{"nccl", CommKind::Nccl}, {"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
   const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
   const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
-  std::string format = "npz", device = "cpu", comm, onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
+  std::string format = "npz", device = "cpu", comm = "auto", onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -143,8 +143,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
                  "memory or other ranks")
       ->type_name("cpu|trace")->check(CLI::IsMember(devices).description(""));
   app.add_option("--comm", comm,
-                 "mpi (default under mpirun and for several ranks), or loopback: all ranks as threads of this process")
-      ->type_name("mpi|loopback")->check(CLI::IsMember(comms).description(""));
+                 "How ranks exchange: auto (default): nccl for programs of GPUs, else mpi; nccl: between GPUs, one for each rank, which mpirun "
+                 "starts; mpi: between hosts, of GPUs through the host's memory, so that ranks may share one; loopback: the same with all "
+                 "ranks as threads of this process")
+      ->type_name("auto|nccl|mpi|loopback")->check(CLI::IsMember({"auto", "nccl", "mpi", "loopback"}).description(""));
   app.add_option("--ranks", flags.ranks, "Ranks of a loopback job (default: the program's world size)")
       ->type_name("N")->check(CLI::Range(1u, 4096u).description(""));
   app.add_option("--link-bytes-per-second", flags.linkBytesPerSecond,
@@ -184,8 +186,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   flags.sharedMemory = sharedMemory == "auto";
   flags.flightRecorder = flightRecorder == "none" ? "" : flightRecorder;
   flags.flightRecorderGiven = recorder->count() != 0 && !flags.flightRecorder.empty();
-  if (!comm.empty())
+  if (comm != "auto")
     flags.comm = comms.at(comm);
+  training.nccl = flags.comm == CommKind::Nccl;
+  training.stagedChannels = flags.comm && !training.nccl;
   if (const std::string &path = training.exportPath;
       !path.empty() && !path.ends_with(".safetensors") && !path.ends_with(".onnx"))
     return Status::wrongUsage("--export=" + path + " ends neither in .safetensors nor in .onnx, which say what is written");

@@ -7,13 +7,13 @@
 
 namespace zero {
 
-enum class CommKind { Mpi, Loopback };
+enum class CommKind { Nccl, Mpi, Loopback };
 enum class DeviceKind { Cpu, Trace };
 
 struct RunFlags {
   TrainingOptions training;
   DeviceKind device = DeviceKind::Cpu;
-  std::optional<CommKind> comm; ///< as given
+  std::optional<CommKind> comm; ///< as given; none: auto
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;
   bool sharedMemory = true;

@@ -32,7 +32,7 @@ static Expected<unsigned> loopbackRanks(const RunFlags &flags) {
       return Status::badInput("--comm=loopback runs all ranks in one process: start it without mpirun");
     return kMpi;
   }
-  if (flags.comm == CommKind::Mpi)
+  if (flags.comm && *flags.comm != CommKind::Loopback)
     return kMpi;
   if (flags.ranks)
     return flags.ranks;

@@ -241,6 +241,9 @@ OnNan Training::getOnNan(const schema::Plan &plan) const {
 Status Training::check(const Container &container) const {
   const schema::Plan &plan = container.plan();
   std::string program = "'" + container.path() + "'";
+  if (options.nccl && !isForCuda(plan))
+    return Status::badInput("--comm=nccl is between GPUs, and " + program + " is compiled for " + std::string(planTarget(plan)) +
+                            ": leave it out, or recompile with --target=cuda");
   if (!trains(plan)) {
     std::string asked = options.steps         ? "--steps"
                         : options.epochs      ? "--epochs"

@@ -28,6 +28,9 @@ struct TrainingOptions {
   bool seedGiven = false;
   std::optional<OnNan> onNan; ///< none: Skip where parameters are of 16 bits, else Stop
   unsigned threads = 1;
+  bool nccl = false; ///< asked for by name
+  /// Of a program of GPUs: its collectives go through the host's memory, not over NCCL.
+  bool stagedChannels = false;
   std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
   uint64_t processBytesAtStart = 0, peakResidentBytesAtStart = 0; ///< of this process at the entry of main (ProcessMemory.h)
 
