@@ -46,6 +46,12 @@ if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import"
     config.available_features.add("fuzzer")
 config.environment["ZERO_FUZZ_SECONDS"] = os.environ.get("ZERO_FUZZ_SECONDS", "120")
 
+# The simulated CUDA libraries, where the headers of CUDA were found.
+shim = os.path.join(config.test_exec_root, "CUDA", "Shim", "lib")
+config.substitutions.append(("%shim", shim))
+if os.path.exists(os.path.join(shim, "libcuda.so.1")):
+    config.available_features.add("cuda-shim")
+
 # Tests that make their models need the onnx package (and numpy, which it needs).
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")

@@ -3,6 +3,7 @@
 #include "test/CUDA/Shim/Fiber.h"
 #include "test/CUDA/Shim/Memory.h"
 #include "test/CUDA/Shim/SharedCheck.h"
+#include <algorithm>
 #include <cstring>
 #include <link.h>
 #include <numeric>

@@ -8,10 +8,7 @@ namespace {
 
 constexpr uint64_t kContextHandles = 0xC0DA'0100'0000'0000;
 
-bool &driverIsInitialized() {
-  static bool initialized = false;
-  return initialized;
-}
+std::atomic<bool> driverIsInitialized = false;
 
 /// What a call that is asked to fail returns.
 CUresult failureOf(std::string_view call) {
@@ -74,7 +71,7 @@ Handles<Event> &events() {
 }
 
 int deviceCount() {
-  return static_cast<int>(std::min<uint64_t>(numberSetting("ZERO_SHIM_DEVICES", 2), kMostDevices));
+  return static_cast<int>(std::min<uint64_t>(numberSetting("ZERO_SHIM_DEVICES", 8), kMostDevices));
 }
 
 Context &contextOf(int device) {
@@ -104,10 +101,10 @@ CUresult enter(const char *call, Needs needs) {
   if (injectedFailure(call))
     return failureOf(call);
   if (std::string_view(call) == "cuInit")
-    driverIsInitialized() = true;
+    driverIsInitialized = true;
   if (needs == Needs::Nothing)
     return CUDA_SUCCESS;
-  if (!driverIsInitialized())
+  if (!driverIsInitialized)
     return misuse(CUDA_ERROR_NOT_INITIALIZED, call, "cuInit was not called");
   if (needs == Needs::Driver)
     return CUDA_SUCCESS;

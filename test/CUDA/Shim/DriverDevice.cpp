@@ -93,7 +93,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   if (CUresult error = enter("cuDeviceGetName", Needs::Driver))
     return error;
-  std::snprintf(name, static_cast<size_t>(length), "simulated GPU %d", device);
+  std::snprintf(name, static_cast<size_t>(length), "Zero shim");
   return findDevice("cuDeviceGetName", device);
 }
 
@@ -116,6 +116,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     break;
   case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+  case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
   case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     *value = 1;
     break;
@@ -140,6 +141,10 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
   case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
   case CU_DEVICE_ATTRIBUTE_INTEGRATED:
+  case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
+  case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
+  case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+  case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
     *value = 0;
     break;
   default:

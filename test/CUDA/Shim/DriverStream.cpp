@@ -1,5 +1,6 @@
 //===- DriverStream.cpp - Streams, events and host functions --------------===//
 #include "test/CUDA/Shim/Context.h"
+#include <algorithm>
 
 using namespace zero::shim;
 

@@ -19,11 +19,27 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 struct sigaction previous[NSIG];
 
+/// What a check of the compiler found: its number stands in the trap, ud1 NUMBER(%eax), %eax.
+std::string describeTrap(const void *instruction) {
+  auto *bytes = static_cast<const unsigned char *>(instruction);
+  const int check = bytes[0] == 0x67 && bytes[1] == 0x0F && bytes[2] == 0xB9 && bytes[3] == 0x40 ? bytes[4] : -1;
+  switch (check) {
+  case 3:
+    return "an integer is divided by 0";
+  case 18:
+    return "an access out of the bounds of an array";
+  case 22:
+    return "an access that is not aligned";
+  default:
+    return "an instruction that cannot be";
+  }
+}
+
 std::string describe(int signal, const siginfo_t &info, bool isKernel) {
   if (signal == SIGILL)
-    return "an access that is not aligned, or out of the bounds of an array";
+    return isKernel ? describeTrap(info.si_addr) : "";
   if (signal == SIGFPE)
-    return "an integer is divided by 0";
+    return isKernel ? "an integer division that has no result" : "";
   const void *at = info.si_addr;
   DeviceMemory::Fault fault = DeviceMemory::get().explain(at);
   if (!isKernel)

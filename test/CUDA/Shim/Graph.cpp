@@ -1,6 +1,7 @@
 //===- Graph.cpp - What is captured from streams, and its replay ----------===//
 #include "test/CUDA/Shim/Graph.h"
 #include "test/CUDA/Shim/Context.h"
+#include <algorithm>
 
 namespace zero::shim {
 

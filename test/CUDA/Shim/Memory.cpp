@@ -1,5 +1,6 @@
 //===- Memory.cpp - Memory of the simulated devices -----------------------===//
 #include "test/CUDA/Shim/Memory.h"
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <sys/mman.h>

@@ -143,7 +143,7 @@ nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
   if (!check.empty() && check != "shared" && check != "thread")
     endProcess("ZERO_SHIM_CHECK", text("'", check, "' is neither shared nor thread"));
 
-  std::vector<std::string> preprocess = {ZERO_SHIM_COMPILER, "-x", "c++", "-E", "-std=" + options.standard, "-include", ZERO_SHIM_HEADERS "/Emulation.h"};
+  std::vector<std::string> preprocess = {ZERO_SHIM_COMPILER, "-x", "c++", "-E", "-nostdinc", "-nostdinc++", "-std=" + options.standard, "-include", ZERO_SHIM_HEADERS "/Emulation.h"};
   std::string number = architectureNumber(options.architecture);
   preprocess.push_back("-D__CUDA_ARCH__=" + number);
   preprocess.insert(preprocess.end(), options.definitions.begin(), options.definitions.end());
@@ -156,7 +156,7 @@ nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
                                     "-fsanitize=alignment,array-bounds,integer-divide-by-zero", "-fsanitize-trap=all"};
   if (check == "shared")
     // As ThreadSanitizer sees accesses; EmulationChecks.h says what is done with them. Vectors would hide some.
-    for (const char *option : {"-O1", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize", "-shared-libsan", "-fno-sanitize-link-runtime"})
+    for (const char *option : {"-O1", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize", "-fno-sanitize-link-runtime"})
       build.push_back(option);
   else if (check == "thread")
     for (const char *option : {"-O1", "-gline-tables-only", "-fsanitize=thread", "-fno-sanitize-link-runtime"})

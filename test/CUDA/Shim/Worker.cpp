@@ -81,7 +81,7 @@ struct Worker::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> tasks;
-  bool busy = false, closing = false;
+  bool closing = false;
 
   void run(Delays delays) {
     prepareThreadForFaults();
@@ -89,13 +89,11 @@ struct Worker::State {
       std::function<void()> task;
       {
         std::unique_lock lock(mutex);
-        busy = false;
         changed.wait(lock, [&] { return closing || !tasks.empty(); });
         if (tasks.empty())
           return;
         task = std::move(tasks.front());
         tasks.pop_front();
-        busy = true;
       }
       delays.before();
       task();
@@ -124,11 +122,6 @@ void Worker::push(std::function<void()> task) {
     state->tasks.push_back(std::move(task));
   }
   state->changed.notify_all();
-}
-
-bool Worker::isIdle() const {
-  std::lock_guard lock(state->mutex);
-  return !state->busy && state->tasks.empty();
 }
 
 } // namespace zero::shim

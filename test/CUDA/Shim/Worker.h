@@ -56,7 +56,6 @@ public:
   Worker();
   ~Worker();
   void push(std::function<void()> task);
-  bool isIdle() const;
 
 private:
   struct State;
