@@ -139,9 +139,11 @@ fs::path ownFolder() {
 }
 
 nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
-  const std::string check = setting("ZERO_SHIM_CHECK");
-  if (!check.empty() && check != "shared" && check != "thread")
-    endProcess("ZERO_SHIM_CHECK", text("'", check, "' is neither shared nor thread"));
+  std::string check = setting("ZERO_SHIM_CHECK");
+  if (check.empty())
+    check = ZERO_SHIM_DEFAULT_CHECK;
+  if (check != "none" && check != "shared" && check != "thread")
+    endProcess("ZERO_SHIM_CHECK", text("'", check, "' is neither none, shared nor thread"));
 
   std::vector<std::string> preprocess = {ZERO_SHIM_COMPILER, "-x", "c++", "-E", "-nostdinc", "-nostdinc++", "-std=" + options.standard, "-include", ZERO_SHIM_HEADERS "/Emulation.h"};
   std::string number = architectureNumber(options.architecture);
