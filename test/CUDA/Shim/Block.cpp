@@ -17,7 +17,6 @@ namespace {
 using zero_shim::Coordinates;
 
 constexpr uint64_t kMostDynamicShared = 256 << 10, kSharedAlignment = 128;
-constexpr int kBarrier = -1;
 
 /// What a thread of the block is at.
 struct BlockThread {
@@ -80,6 +79,7 @@ private:
   Fiber *choose();
   [[noreturn]] void leave();
   static void fiberMain();
+  void checkMask(unsigned mask, const char *operation, int line);
   Meeting *arrive(unsigned mask, const char *operation, int line);
   void release(const Meeting &meeting);
   void reportDeadlock();
@@ -308,12 +308,16 @@ unsigned BlockRunner::barrier(int predicate, const char *operation, int line) {
   return barrierResult;
 }
 
-Meeting *BlockRunner::arrive(unsigned mask, const char *operation, int line) {
+void BlockRunner::checkMask(unsigned mask, const char *operation, int line) {
   unsigned lane = current % 32, warp = current / 32;
   if (!(mask >> lane & 1))
     misuse(CUDA_ERROR_LAUNCH_FAILED, text(operation, " of line ", line, ": its mask ", hex(mask), " leaves out the calling lane ", lane));
   if (unsigned lanes = std::min(32u, threadCount - warp * 32); lanes < 32 && mask >> lanes)
     misuse(CUDA_ERROR_LAUNCH_FAILED, text(operation, " of line ", line, ": its mask ", hex(mask), " names lanes beyond the ", lanes, " of the warp"));
+}
+
+Meeting *BlockRunner::arrive(unsigned mask, const char *operation, int line) {
+  unsigned lane = current % 32, warp = current / 32;
   for (Meeting &meeting : meetings[warp])
     if (meeting.mask == mask && meeting.line == line && meeting.operation == operation) {
       meeting.arrived |= 1u << lane;
@@ -335,6 +339,7 @@ void BlockRunner::release(const Meeting &meeting) {
 
 unsigned long long BlockRunner::exchange(unsigned mask, unsigned long long bits, unsigned source, const char *operation, int line) {
   BlockThread &self = threads[current];
+  checkMask(mask, operation, line);
   if (source >= 32 || !(mask >> source & 1))
     misuse(CUDA_ERROR_LAUNCH_FAILED, text(operation, " of line ", line, ": reads lane ", source, ", which its mask ", hex(mask), " leaves out"));
   Meeting *meeting = arrive(mask, operation, line);
@@ -357,6 +362,7 @@ unsigned long long BlockRunner::exchange(unsigned mask, unsigned long long bits,
 
 unsigned BlockRunner::vote(unsigned mask, int predicate, const char *operation, int line) {
   BlockThread &self = threads[current];
+  checkMask(mask, operation, line);
   Meeting *meeting = arrive(mask, operation, line);
   self.predicate = predicate != 0;
   self.mask = mask;

@@ -31,15 +31,24 @@ std::string leaksOf(Context &context) {
   add(graphExecs().names([&](const GraphExec &exec) { return exec.graph->context == &context; }));
   add(memoryHandles().names([&](const PhysicalMemory &memory) { return memory.device == context.device; }));
   add(DeviceMemory::get().leaks(context.device));
-  bool isLast = true;
-  for (int device = 0; device < deviceCount(); ++device)
-    isLast &= !contextOf(device).retained || device == context.device;
-  if (isLast)
-    add(HostMemory::get().leaks());
+  add(HostMemory::get().leaks(context.device));
   std::string list;
   for (const std::string &name : all)
     list += (list.empty() ? "" : ", ") + name;
   return list;
+}
+
+/// What goes with a context.
+void destroyAllOf(Context &context) {
+  auto isOurs = [&](const auto &object) { return &object.context == &context; };
+  graphExecs().removeIf([&](const GraphExec &exec) { return exec.graph->context == &context; });
+  graphs().removeIf([&](const Graph &graph) { return graph.context == &context; });
+  functions().removeIf([&](const Function &function) { return &function.module->context == &context; });
+  modules().removeIf(isOurs);
+  events().removeIf(isOurs);
+  streams().removeIf(isOurs);
+  DeviceMemory::get().freeAllocations(context.device);
+  HostMemory::get().freeAll(context.device);
 }
 
 /// A process that ends well leaves nothing behind. One that fails may.
@@ -180,8 +189,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     return misuse(CUDA_ERROR_INVALID_CONTEXT, kCall, text("the context of device ", device, " was not retained"));
   if (--primary.retained)
     return CUDA_SUCCESS;
-  // A context that failed cannot destroy what is in it.
+  // The owner of a context that failed cannot destroy what is in it.
   std::string leaks = primary.failure() ? "" : leaksOf(primary);
+  destroyAllOf(primary);
   primary.forgetFailure();
   DeviceBytes::get().take(device, -static_cast<int64_t>(DeviceBytes::get().total() / kContextPart));
   return leaks.empty() ? CUDA_SUCCESS : misuse(CUDA_ERROR_INVALID_CONTEXT, kCall, text("still live in the context of device ", device, ": ", leaks));

@@ -209,7 +209,7 @@ CUresult cuMemFree(CUdeviceptr address) {
 CUresult cuMemHostAlloc(void **address, size_t size, unsigned) {
   if (CUresult error = enter("cuMemHostAlloc", Needs::CurrentContext))
     return error;
-  return HostMemory::get().allocate(*address, size);
+  return HostMemory::get().allocate(*address, size, currentDevice());
 }
 
 CUresult cuMemFreeHost(void *address) {

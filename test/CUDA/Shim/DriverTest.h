@@ -71,6 +71,13 @@ protected:
     cuCtxSetCurrent(nullptr);
   }
 
+  /// With other settings.
+  void startAgain() {
+    TearDown();
+    memory.clear();
+    modules.clear();
+    SetUp();
+  }
   /// Device memory that is freed at the end.
   CUdeviceptr allocate(size_t bytes) {
     CUdeviceptr address = 0;

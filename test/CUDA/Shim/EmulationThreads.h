@@ -10,10 +10,7 @@
 
 namespace zero_shim {
 
-ZERO_SHIM_INLINE unsigned lane() {
-  const Thread &t = zero_shim_thread;
-  return (t.threadIdx.x + t.blockDim.x * (t.threadIdx.y + t.blockDim.y * t.threadIdx.z)) % 32;
-}
+ZERO_SHIM_INLINE unsigned lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
 
 template <typename T>
 static inline T exchange(unsigned mask, T value, unsigned source, const char *operation, int line) {

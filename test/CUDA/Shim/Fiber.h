@@ -27,7 +27,7 @@ private:
   void *stackPointer = nullptr;
   char *stack = nullptr;
   void (*function)() = nullptr;
-  void *annotation = nullptr; ///< ThreadSanitizer's
+  [[maybe_unused]] void *annotation = nullptr; ///< ThreadSanitizer's
 };
 
 } // namespace zero::shim

@@ -39,6 +39,8 @@ protected:
       EXPECT_CUDA(cuGraphExecDestroy(exec));
     if (graph)
       EXPECT_CUDA(cuGraphDestroy(graph));
+    exec = nullptr;
+    graph = nullptr;
     EXPECT_CUDA(cuMemFreeHost(pinned));
     EXPECT_CUDA(cuEventDestroy(fork));
     EXPECT_CUDA(cuEventDestroy(join));
@@ -94,12 +96,7 @@ TEST_F(ShimGraph, CapturingRunsNothing) {
 TEST_F(ShimGraph, ReplayEqualsDirectSubmission) {
   for (const char *timing : {"concurrent", "serial", "adversarial:1", "adversarial:2", "adversarial:3"}) {
     Setting chosen("ZERO_SHIM_TIMING", timing);
-    TearDown();
-    memory.clear();
-    modules.clear();
-    graph = nullptr;
-    exec = nullptr;
-    SetUp();
+    startAgain();
     for (int step = 0; step < 4; ++step)
       submitStep();
     ASSERT_CUDA(cuStreamSynchronize(stream));
@@ -232,15 +229,8 @@ TEST_F(ShimGraph, AFailedNodeEndsTheReplay) {
   // What is left goes with the context.
   memory.clear();
   modules.clear();
-  cuMemFreeHost(pinned);
-  cuGraphExecDestroy(exec);
-  cuGraphDestroy(graph);
   exec = nullptr;
   graph = nullptr;
-  cuEventDestroy(fork);
-  cuEventDestroy(join);
-  cuStreamDestroy(side);
-  cuStreamDestroy(stream);
   ASSERT_CUDA(cuDevicePrimaryCtxRelease(0));
   SetUp();
 }

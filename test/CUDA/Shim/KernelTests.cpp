@@ -349,7 +349,7 @@ TEST_F(ShimKernel, BarriersThatNotAllReachAreFound) {
 TEST_F(ShimKernel, FailedKernelsAreReturnedAndTheNextOnesSkipped) {
   Setting returned("ZERO_SHIM_ON_ERROR", "return");
   CUdeviceptr at = allocate(1024);
-  CUfunction halfBarrier = wrong("halfBarrier"), store = wrong("store");
+  CUfunction store = wrong("store");
   ASSERT_CUDA(launch(store, 1, 1, 0, at, 4096));
   EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(launch(store, 1, 1, 0, at, 0), CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace zero::shim {
 namespace {
@@ -166,6 +167,17 @@ CUresult DeviceMemory::freeAllocation(CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
+void DeviceMemory::freeAllocations(int device) {
+  std::unique_lock lock(mutex);
+  std::erase_if(reservations, [&](const auto &entry) {
+    const Reservation &reservation = entry.second;
+    if (!reservation.isAllocation || reservation.mappings.begin()->second.memory->device != device)
+      return false;
+    closePages(reservation.base + reservation.distance, reservation.size);
+    return true;
+  });
+}
+
 const DeviceMemory::Reservation *DeviceMemory::around(uint64_t address) const {
   auto after = reservations.upper_bound(address);
   if (after == reservations.begin())
@@ -266,7 +278,7 @@ HostMemory &HostMemory::get() {
   return *memory;
 }
 
-CUresult HostMemory::allocate(void *&address, uint64_t size) {
+CUresult HostMemory::allocate(void *&address, uint64_t size, int device) {
   if (!size)
     return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemHostAlloc", "0 bytes");
   uint64_t pages = roundUp(size, kPage), begin = reserveAddresses(pages + 2 * kHostGap);
@@ -275,8 +287,14 @@ CUresult HostMemory::allocate(void *&address, uint64_t size) {
   address = pointer(begin + kHostGap);
   std::memset(address, kPoison, pages);
   std::unique_lock lock(mutex);
-  live.emplace(begin + kHostGap, size);
+  live.emplace(begin + kHostGap, Pages{size, device});
   return CUDA_SUCCESS;
+}
+
+void HostMemory::close(Ranges::iterator range) {
+  closePages(range->first, roundUp(range->second.size, kPage));
+  freed.insert(*range);
+  live.erase(range);
 }
 
 CUresult HostMemory::free(void *address) {
@@ -285,32 +303,42 @@ CUresult HostMemory::free(void *address) {
   if (found == live.end())
     return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost",
                   text(hex(address), freed.count(numberOf(address)) ? " was freed" : " was not given by cuMemHostAlloc"));
-  closePages(found->first, roundUp(found->second, kPage));
-  freed.insert(*found);
-  live.erase(found);
+  close(found);
   return CUDA_SUCCESS;
+}
+
+void HostMemory::freeAll(int device) {
+  std::unique_lock lock(mutex);
+  for (auto range = live.begin(); range != live.end();) {
+    auto next = std::next(range);
+    if (range->second.device == device)
+      close(range);
+    range = next;
+  }
 }
 
 HostMemory::Kind HostMemory::kindOf(const void *address, uint64_t bytes) const {
   uint64_t at = numberOf(address);
-  auto holds = [&](const std::map<uint64_t, uint64_t> &ranges) -> const std::pair<const uint64_t, uint64_t> * {
+  // The bytes that are left from `at` on; 0: it lies in none.
+  auto left = [&](const Ranges &ranges) -> uint64_t {
     auto after = ranges.upper_bound(at);
     if (after == ranges.begin())
-      return nullptr;
-    auto found = std::prev(after);
-    return at < found->first + found->second ? &*found : nullptr;
+      return 0;
+    const auto &[begin, pages] = *std::prev(after);
+    return at < begin + pages.size ? begin + pages.size - at : 0;
   };
   std::shared_lock lock(mutex);
-  if (const auto *range = holds(live))
-    return at + bytes <= range->first + range->second ? Kind::Pinned : Kind::Straddling;
-  return holds(freed) ? Kind::Freed : Kind::Pageable;
+  if (uint64_t pinned = left(live))
+    return bytes <= pinned ? Kind::Pinned : Kind::Straddling;
+  return left(freed) ? Kind::Freed : Kind::Pageable;
 }
 
-std::vector<std::string> HostMemory::leaks() const {
+std::vector<std::string> HostMemory::leaks(int device) const {
   std::shared_lock lock(mutex);
   std::vector<std::string> all;
-  for (const auto &[address, size] : live)
-    all.push_back(text(size, " pinned bytes at ", hex(address)));
+  for (const auto &[address, pages] : live)
+    if (pages.device == device)
+      all.push_back(text(pages.size, " pinned bytes at ", hex(address)));
   return all;
 }
 

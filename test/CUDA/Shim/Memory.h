@@ -49,6 +49,8 @@ public:
   /// cuMemAlloc: ends where an inaccessible gap begins, up to alignment.
   CUresult allocate(CUdeviceptr &address, uint64_t size, int device);
   CUresult freeAllocation(CUdeviceptr address);
+  /// All that cuMemAlloc gave of a device.
+  void freeAllocations(int device);
 
   /// Whole range, accessible for `device`.
   Place find(const void *address, uint64_t bytes, int device, Access access) const;
@@ -94,15 +96,24 @@ private:
 class HostMemory {
 public:
   static HostMemory &get();
-  CUresult allocate(void *&address, uint64_t size);
+  /// `device`: of the context that it goes with.
+  CUresult allocate(void *&address, uint64_t size, int device);
   CUresult free(void *address);
+  void freeAll(int device);
   enum class Kind { Pageable, Pinned, Freed, Straddling };
   Kind kindOf(const void *address, uint64_t bytes) const;
-  std::vector<std::string> leaks() const;
+  std::vector<std::string> leaks(int device) const;
 
 private:
+  struct Pages {
+    uint64_t size;
+    int device;
+  };
+  using Ranges = std::map<uint64_t, Pages>; ///< by address
+  void close(Ranges::iterator range);
+
   mutable std::shared_mutex mutex;
-  std::map<uint64_t, uint64_t> live, freed; ///< sizes by address
+  Ranges live, freed;
 };
 
 /// Bytes of each device that are taken and that it has.
