@@ -103,7 +103,8 @@ Status NcclChannel::findProblem() {
     problem = job.table.status(result, waiting ? "the exchange of NCCL" : "NCCL", communicator);
   }
   // A peer that is gone is missed by NCCL at once, and by the system a little later: that says who it is.
-  for (Clock::time_point end = Clock::now() + std::chrono::seconds(2); waiting && Clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+  const auto patience = std::chrono::duration<double>(std::min(1.0, job.bootstrap.timeoutSeconds() / 4));
+  for (Clock::time_point begin = Clock::now(); waiting && Clock::now() - begin < patience; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
     ZERO_RETURN_IF_ERROR(from(view.endedRank(index)));
   return from(problem);
 }
