@@ -59,8 +59,7 @@ Expected<std::vector<CudaLaunch>> planCudaLaunches(std::string_view name, std::s
 /// Whether this is a product that cuBLASLt computes (not one that is empty, or over nothing).
 bool isCudaLibraryProduct(std::string_view name, std::span<const int64_t> integers);
 
-/// Bytes of the workspace that a dispatch has as its last write; where 0, a matmul has no such write, other kernels an empty one
-/// (the writes that KernelTable.inc lists).
+/// Bytes of the workspace that a dispatch has as one more write, the last; where 0, there is no such write.
 uint64_t cudaWorkspaceBytes(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options);
 
 /// The text of a file of lib/Runtime/Kernels/CUDA ("Gather.cuh"), which stands behind lib/Codegen/CUDA/Prelude.cuh; empty where
@@ -86,6 +85,8 @@ public:
   /// Puts the work on `stream` (a CUstream). `pointers`: device addresses, reads, then writes with the workspace, where
   /// cudaWorkspaceBytes is not 0. May be called while the stream is captured. What was given to prepareCudaKernel is aligned alike.
   virtual Status enqueue(void *stream, void *const *pointers) = 0;
+  /// Which algorithm a library was told to use, for people: "cublaslt 66 tile 20 stages 35 split_k 1"; empty for kernels of our own.
+  virtual std::string algorithmText() const { return ""; }
 };
 
 /// Where a prepared kernel runs.

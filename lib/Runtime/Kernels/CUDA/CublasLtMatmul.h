@@ -1,0 +1,15 @@
+//===- CublasLtMatmul.h - Products by cuBLASLt ----------------------------===//
+#ifndef ZERO_LIB_RUNTIME_KERNELS_CUDA_CUBLASLTMATMUL_H
+#define ZERO_LIB_RUNTIME_KERNELS_CUDA_CUBLASLTMATMUL_H
+
+#include "zero/Runtime/Kernels/CudaKernels.h"
+
+namespace zero::kernels {
+
+/// The matmul of KernelTable.inc, none of whose sizes is 0. `pointers`: lhs, rhs, out and the workspace.
+Expected<std::unique_ptr<CudaKernel>> prepareCublasLtMatmul(std::span<const int64_t> integers, std::span<void *const> pointers,
+                                                            const CudaOptions &options, StreamDevice &device);
+
+} // namespace zero::kernels
+
+#endif
