@@ -41,6 +41,12 @@ if os.path.exists(os.path.join(config.zero_source_dir, ".venv-bench", "installed
 if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-compile")):
     config.available_features.add("compiler")
 
+# The simulated CUDA driver and libraries (test/CUDA/Shim), which a build with the toolkit's headers makes.
+shim = os.path.join(config.zero_binary_dir, "test", "CUDA", "Shim", "lib")
+config.substitutions.append(("%shim", shim))
+if os.path.exists(os.path.join(shim, "libcuda.so.1")):
+    config.available_features.add("cuda-shim")
+
 # The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
 if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import")):
     config.available_features.add("fuzzer")

@@ -3,11 +3,12 @@
     golden.py SUITE            every run of a suite (suites.py); what the tests with RUN lines call
     golden.py run MODEL [--variant V] [--ranks N] [--stage S] [--prefetch] [--comm C] [--bucket B] [--reduce-at R] [--micro-batch M]
                                [--precision bf16|fp16] [--wire TYPE] [--gradients TYPE]
+                               [--target cuda] [--deterministic] [--timing serial|adversarial:SEED] [--steps K]
                                one run, compared with its golden where there is one
 
 Compared: 20 losses (2e-5 relative) and gradient norms (1e-4), the exported parameters after `base` (1e-4 + 1e-3 relative), and,
 bit by bit, all runs that section 3 of the design says are equal. In bf16 and fp16 losses are within 0.5 % of float32's, norms within
-5 %. The golden runs lie outside the repository: ZERO_GOLDEN_DIR, or ../shared/golden beside it. ZERO_TEST_FULL=1 or --full: all combinations instead of a covering set.
+5 %. Programs for GPUs run on the simulated driver of the build, or on that of ZERO_CUDA_LIBRARY_PATH. The golden runs lie outside the repository: ZERO_GOLDEN_DIR, or ../shared/golden beside it. ZERO_TEST_FULL=1 or --full: all combinations instead of a covering set.
 """
 import argparse
 import dataclasses
@@ -27,7 +28,6 @@ import suites
 from suites import Case
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-STEPS = 20
 LOSS_TOLERANCE, NORM_TOLERANCE = 2e-5, 1e-4
 PARAMETER_ABSOLUTE, PARAMETER_RELATIVE = 1e-4, 1e-3
 MIXED_TOLERANCE, MIXED_NORM_TOLERANCE = 0.005, 0.05  # 2 % of the loss is what is asked for
@@ -129,7 +129,7 @@ class Driver:
                 "zero_optimization": zero}
 
     def compile(self, case):
-        program = dataclasses.replace(case, comm="")  # one program for every channel
+        program = dataclasses.replace(case, comm="", timing="", steps=0)  # one program for every channel
         if program not in self.compiled:
             folder = self.work / f"program{len(self.compiled)}"
             folder.mkdir()
@@ -138,9 +138,23 @@ class Driver:
                        "--config", folder / "config.json", f"--world-size={case.ranks}", "-o", folder / "compiled.bin"]
             if case.prefetch:
                 command.append("--prefetch")
-            (folder / "table.txt").write_text(run_command(command, 120))
+            if case.target != "cpu":
+                command += [f"--target={case.target}", "--cuda-architectures=sm_90"]
+            if case.deterministic:
+                command.append("--deterministic")
+            (folder / "table.txt").write_text(run_command(command, 300, env=self.environment(case)))
             self.compiled[program] = folder / "compiled.bin"
         return self.compiled[program]
+
+    def environment(self, case):
+        environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+        if case.target == "cuda":
+            environment["ZERO_CUDA_LIBRARY_PATH"] = str(self.binaries.parent / "test/CUDA/Shim/lib")
+        environment |= os.environ
+        if case.timing:
+            environment["ZERO_SHIM_TIMING"] = case.timing
+        return environment
 
     def run(self, case):
         program = self.compile(case)
@@ -148,19 +162,18 @@ class Driver:
         folder = self.work / f"run{self.runs}"
         folder.mkdir()
         metrics, export = folder / "metrics.jsonl", folder / "final.safetensors"
-        command = [self.binaries / "zero-run", program, "--data", self.golden / f"{case.model}.data.npz", "--steps", STEPS,
+        command = [self.binaries / "zero-run", program, "--data", self.golden / f"{case.model}.data.npz", "--steps", case.steps,
                    "--metrics", metrics, "--export", export]
         if case.comm == "loopback":
             command += ["--comm=loopback", f"--ranks={case.ranks}"]
         else:
             command = ["mpirun", "--oversubscribe", "-n", case.ranks] + command
-            command.append("--shared-memory=" + {"mpi": "auto", "messages": "off"}[case.comm])
-        environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
-        run_command(command, 180, env={**environment, **os.environ})
+            command.append("--comm=" + case.comm if case.target == "cuda" else
+                           "--shared-memory=" + {"mpi": "auto", "messages": "off"}[case.comm])
+        run_command(command, 180, env=self.environment(case))
         rows = [json.loads(line) for line in metrics.read_text().splitlines()]
-        if len(rows) != STEPS:
-            raise Failure(f"{len(rows)} metrics, expected {STEPS}")
+        if len(rows) != case.steps:
+            raise Failure(f"{len(rows)} metrics, expected {case.steps}")
         result = Result([row["loss"] for row in rows], [row["grad_norm"] for row in rows], read_safetensors(export))
         if not self.keep:
             shutil.rmtree(folder)
@@ -174,7 +187,7 @@ class Driver:
                     compare_series("grad_norm", result.norms, golden["grad_norm"], MIXED_NORM_TOLERANCE))
         text = compare_series("loss", result.losses, golden["loss"], LOSS_TOLERANCE)
         text += ", " + compare_series("grad_norm", result.norms, golden["grad_norm"], NORM_TOLERANCE)
-        if case.variant == "base":
+        if case.variant == "base" and case.steps == len(golden["loss"]):
             final = read_safetensors(self.golden / f"{case.model}.final.safetensors")
             text += ", " + compare_parameters(result.parameters, final)
         return text
@@ -234,7 +247,9 @@ class Driver:
         reduce_at = None
         if accumulates and case.ranks > 1:
             reduce_at = case.reduce_at or ("micro_batch" if case.stage >= 2 else "step")
-        return case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, reduce_at
+        # NCCL sums in an order of its own, which depends on where an element lies.
+        order = (case.stage, case.bucket) if case.comm == "nccl" and case.ranks > 1 and not case.deterministic else None
+        return case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, case.target, order, reduce_at
 
 
 def is_mixed(case):
@@ -243,6 +258,7 @@ def is_mixed(case):
 
 
 def compare_series(name, ours, theirs, tolerance):
+    theirs = theirs[:len(ours)]
     distance = np.abs(np.array(ours) - theirs) / np.abs(theirs)
     worst = int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))
     if not distance[worst] <= tolerance:
@@ -277,7 +293,7 @@ def compare_results(ours, theirs, loss_tolerance, norm_tolerance):
 
 
 def first_difference(a, b):
-    for step in range(STEPS):
+    for step in range(min(len(a.losses), len(b.losses))):
         for name, ours, theirs in (("loss", a.losses, b.losses), ("grad_norm", a.norms, b.norms)):
             if ours[step] != theirs[step]:
                 return f"{name} of step {step + 1} is {ours[step]!r}, not {theirs[step]!r}"
@@ -295,13 +311,17 @@ def arguments():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--stage", type=int, default=0)
     parser.add_argument("--prefetch", action="store_true")
-    parser.add_argument("--comm", choices=suites.COMMS, default="loopback")
+    parser.add_argument("--comm", choices=sorted({*suites.COMMS, *suites.CUDA_COMMS}), default="loopback")
     parser.add_argument("--bucket", type=int)
     parser.add_argument("--reduce-at", choices=["step", "micro_batch"])
     parser.add_argument("--micro-batch", type=int)
     parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
     parser.add_argument("--wire", choices=["fp32", "bf16", "fp16"])
     parser.add_argument("--gradients", choices=["fp32", "bf16", "fp16"])
+    parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--deterministic", action="store_true")
+    parser.add_argument("--timing", default="")
+    parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--full", action="store_true", default=os.environ.get("ZERO_TEST_FULL") == "1")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of zero-compile and zero-run")
     parser.add_argument("--work", type=pathlib.Path, help="folder for programs and metrics, kept (default: a temporary one)")
@@ -324,7 +344,7 @@ def main():
         driver = Driver(a.bin.resolve(), golden, work, keep=a.work is not None and a.suite == "run")
         if a.suite == "run":
             driver.attempt(Case(a.model, a.variant, a.ranks, a.stage, a.prefetch, a.comm, a.bucket, a.reduce_at, a.micro_batch, a.precision,
-                                a.wire, a.gradients))
+                                a.wire, a.gradients, a.target, a.deterministic, a.timing, a.steps))
         else:
             suites.SUITES[a.suite](driver, a.full)
             driver.list_skipped()

@@ -22,10 +22,17 @@ class Case:
     precision: str = "fp32"
     wire: str | None = None  # communication_data_type
     gradients: str | None = None  # data_types.grad_accum_dtype
+    target: str = "cpu"
+    deterministic: bool = False  # of a cuda program
+    timing: str = ""  # of the simulated driver: serial, adversarial:SEED
+    steps: int = 20  # the first ones of the golden run
 
     def __str__(self):
         text = f"{self.model} {self.variant} ranks={self.ranks} stage={self.stage} {self.comm}"
         text += " prefetch" if self.prefetch else ""
+        text += "" if self.target == "cpu" else f" {self.target}"
+        text += " deterministic" if self.deterministic else ""
+        text += f" timing={self.timing}" if self.timing else ""
         text += "" if self.precision == "fp32" else f" {self.precision}"
         for name in ("bucket", "reduce_at", "micro_batch", "wire", "gradients"):
             if getattr(self, name) is not None:
@@ -43,6 +50,9 @@ FACTORS = {
 SKIPPED_VARIANTS = {"warmup": "there are no learning-rate schedules yet"}
 # mpi: ranks of this machine read each other in place; messages: MPI alone.
 COMMS = ("loopback", "mpi", "messages")
+# Of cuda programs: from GPU to GPU, and through the host.
+CUDA_COMMS = ("nccl", "mpi", "loopback")
+TIMINGS = ("serial", "adversarial:1", "adversarial:2", "")
 BUCKETS = (None, 1000, 100000, 500000000)
 
 
@@ -157,7 +167,29 @@ def three_ranks(driver, full):
     driver.check_same_bits(results)
 
 
+def cuda(model, steps=20, variants=FACTORS["variant"]):
+    """Programs for GPUs on the simulated driver: PyTorch's curve, and the same bits over stages, channels, prefetch and timings."""
+
+    def suite(driver, full):
+        both = {"target": "cuda", "deterministic": True, "steps": steps}
+        alone = every({"timing": TIMINGS if full else ("adversarial:1",), "variant": variants, "ranks": (1,)})
+        factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "comm": CUDA_COMMS, "timing": TIMINGS, "ranks": (2,)}
+        rows = every(factors | {"variant": variants}) if full else [row | {"variant": variants[0]} for row in pairwise(factors)]
+        if not full:
+            rows += [{"stage": stage, "variant": "accumulate", "ranks": 2, "comm": "nccl"} for stage in (2, 3)]
+        run_all(driver, model, [row | both for row in alone + rows])
+        # NCCL's own order of sums.
+        run_all(driver, model, [{"target": "cuda", "steps": steps, "variant": variants[0], "ranks": 2, "stage": stage, "comm": "nccl"} for stage in (0, 3)])
+
+    return suite
+
+
 SUITES = {
+    "cuda-mlp": cuda("mlp"),
+    "cuda-gpt2": cuda("gpt2", steps=4, variants=("clip", "accumulate")),
+    "cuda-llama": cuda("llama", steps=3, variants=("clip", "accumulate")),
+    "cuda-vit": cuda("vit", steps=3, variants=("clip", "accumulate")),
+    "cuda-cnn": cuda("cnn", steps=3, variants=("clip", "accumulate")),
     "mlp-loopback": mlp_loopback,
     "mlp-mpi": mlp_mpi,
     "cnn": covering("cnn"),

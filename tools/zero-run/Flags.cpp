@@ -62,7 +62,7 @@ Status checkPlaces(const RunFlags &flags) {
 
 /// Flags that do not fit together are bad input, named by both sides.
 Status checkTogether(const CLI::App &app, const RunFlags &flags) {
-  if (flags.device == DeviceKind::Trace) {
+  if (flags.traces) {
     for (const CLI::Option *option : app.get_options()) {
       std::string name = option->get_name();
       if (option->count() && name != "--device" && name != "--steps" && name != "program")
@@ -103,9 +103,8 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
   const std::map<std::string, CommKind> comms = {{"nccl", CommKind::Nccl}, {"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
-  const std::map<std::string, DeviceKind> devices = {{"cpu", DeviceKind::Cpu}, {"trace", DeviceKind::Trace}};
   const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
-  std::string format = "npz", device = "cpu", comm = "auto", onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
+  std::string format = "npz", device, comm = "auto", onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -139,9 +138,11 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
                  "--steps or --epochs after training (default: none)")
       ->type_name("OUT.npz");
   app.add_option("--device", device,
-                 "cpu (default), or trace: print what rank 0 would submit to its queues in --steps steps (default: 1), without data, "
-                 "memory or other ranks")
-      ->type_name("cpu|trace")->check(CLI::IsMember(devices).description(""));
+                 "cpu or cuda (default: what the program is compiled for), or trace: print what rank 0 would submit to its queues in "
+                 "--steps steps (default: 1), without data, memory or other ranks. Of several GPUs a rank takes the one of its number "
+                 "among the ranks of its machine; ZERO_CUDA_LIBRARY_PATH=DIR names where the driver, cuBLASLt and NCCL are loaded from "
+                 "(default: where the system looks)")
+      ->type_name("cpu|cuda|trace")->check(CLI::IsMember({"cpu", "cuda", "trace"}).description(""));
   app.add_option("--comm", comm,
                  "How ranks exchange: auto (default): nccl for programs of GPUs, else mpi; nccl: between GPUs, one for each rank, which mpirun "
                  "starts; mpi: between hosts, of GPUs through the host's memory, so that ranks may share one; loopback: the same with all "
@@ -180,7 +181,9 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   if (app.remaining_size())
     return unknownArgument(app);
   training.data.format = formats.at(format);
-  flags.device = devices.at(device);
+  flags.traces = device == "trace";
+  if (device == "cpu" || device == "cuda")
+    training.device = device == "cuda" ? DeviceKind::Cuda : DeviceKind::Cpu;
   if (!onNan.empty())
     training.onNan = onNans.at(onNan);
   flags.sharedMemory = sharedMemory == "auto";

@@ -8,11 +8,10 @@
 namespace zero {
 
 enum class CommKind { Nccl, Mpi, Loopback };
-enum class DeviceKind { Cpu, Trace };
 
 struct RunFlags {
   TrainingOptions training;
-  DeviceKind device = DeviceKind::Cpu;
+  bool traces = false;          ///< --device=trace
   std::optional<CommKind> comm; ///< as given; none: auto
   unsigned ranks = 0;           ///< 0: the file's world size
   double timeoutSeconds = 60;

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   RunFlags &flags = **parsed;
   flags.training.processBytesAtStart = bytesAtStart;
   flags.training.peakResidentBytesAtStart = peakAtStart;
-  if (flags.device == DeviceKind::Trace) {
+  if (flags.traces) {
     if (env::startedByMpirun())
       return fail(Status::badInput("--device=trace shows rank 0 alone: start it without mpirun"));
     Status shown = showProgram(flags.training.program, std::max<uint64_t>(flags.training.steps, 1), std::cout);

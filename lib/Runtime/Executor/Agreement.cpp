@@ -69,7 +69,11 @@ Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap) {
                             : *options.onNan == OnNan::Stop ? "stop"
                             : *options.onNan == OnNan::Skip ? "skip"
                                                             : "ignore";
+  const std::string device = !options.device ? "" : *options.device == DeviceKind::Cuda ? "cuda" : "cpu";
+  const std::string comm = options.nccl ? "nccl" : options.stagedChannels ? "mpi" : ""; // loopback ranks share their flags
   return agreeOn({given("--data", data.path),
+                  {device, device.empty() ? "no --device" : "--device=" + device},
+                  {comm, comm.empty() ? "no --comm" : "--comm=" + comm},
                   {format, "--data-format=" + format},
                   number("--sequence-length", data.sequenceLength),
                   {std::to_string(data.seed), "--seed=" + std::to_string(data.seed)},

@@ -7,17 +7,16 @@
 #define ZERO_LIB_RUNTIME_EXECUTOR_COMMANDS_H
 
 #include "lib/Runtime/Executor/CommunicationClock.h"
-#include "lib/Runtime/Executor/GeneratedKernels.h"
 #include "lib/Runtime/Executor/Memory.h"
 #include "lib/Runtime/Executor/Trace.h"
 #include "zero/Runtime/Executor/Executor.h"
 #include <array>
 #include <atomic>
-#include <map>
 
 namespace zero {
 
-/// A command with its label ("matmul", "all_gather b2"), timed where a trace is kept.
+/// A command with its label ("matmul", "all_gather b2"), timed on the host where a trace asks for it. Of a device with streams, running
+/// it puts it on its queue's stream.
 class CommandWork : public Work {
 public:
   Status run() final;
@@ -34,41 +33,94 @@ private:
   uint32_t tracedAs = 0;
 };
 
+using MadeCommand = Expected<std::unique_ptr<CommandWork>>;
+
 /// Bytes sent and time taken so far; queues count at the same time.
 struct TrafficCounters {
   std::atomic<uint64_t> allGather = 0, reduceScatter = 0, control = 0;
   CommunicationClock clock;
 };
 
+/// A dispatch with its records read.
+struct KernelCall {
+  const schema::Kernel &kernel;
+  std::string name;
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+  std::vector<void *> pointers;   ///< reads, then writes
+  std::vector<uint64_t> sizes;    ///< bytes behind each of them
+};
+
+/// A collective with its records read.
+struct Exchange {
+  schema::CollectiveKind kind;
+  schema::ElementType element, targetElement;
+  std::byte *source, *target, *staging;
+  uint64_t size; ///< bytes of one rank's part: of the source, of a reduce_scatter those of the target
+  uint32_t name; ///< in the JobView
+  std::atomic<uint64_t> &counter; ///< of the bytes sent
+  CommunicationClock &clock;
+};
+
+/// Where a command runs.
+struct CommandPlace {
+  schema::QueueKind kind;
+  const Queue &queue;
+  std::string where; ///< what an error that comes out later calls it: "micro_first: gather (node_gather)"
+};
+
+/// What commands do on one kind of device. Lives as long as the commands that it made.
+class DeviceCommands {
+public:
+  virtual ~DeviceCommands() = default;
+
+  /// What the ranks have to agree on before anything is loaded. Every rank calls it.
+  virtual Status agree(const Container &container, Bootstrap &bootstrap) = 0;
+  /// Loads the program's kernels: this rank's part of the start.
+  virtual Status load(const Container &container) = 0;
+  /// A channel for each queue that holds a collective, in the same order on all ranks, between bytes of `memory`.
+  virtual Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) = 0;
+  /// Whether work of queues other than the compute queue waits on the host, so that they need threads of their own.
+  virtual bool needsThreads() const = 0;
+
+  virtual MadeCommand makeKernel(KernelCall call, const CommandPlace &place) = 0;
+  virtual MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) = 0;
+  virtual MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) = 0;
+  virtual MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) = 0;
+
+  /// Bytes of the device in which commands say what went wrong; none where they say it when they run.
+  virtual ArenaBytes report() const { return {}; }
+  /// What those bytes say.
+  virtual Status readReport(const std::byte *bytes) const { return {}; }
+
+  /// What computes, for people: "x86-64-v4".
+  virtual std::string description() const = 0;
+};
+
+/// What a trace says of a command.
+TracedCommand describeCommand(const schema::Plan &plan, const schema::Command &command, std::string_view section, uint32_t number);
+
 /// Makes commands from records.
 class CommandFactory {
 public:
-  CommandFactory(const schema::Plan &plan, const Memory &memory, const KernelLibrary *library,
-                 const KernelOptions &kernelOptions, ParallelFor &compute, ParallelFor &others,
-                 const std::array<Channel *, kQueueCount> &channels, JobView &view, Trace *trace)
-      : plan(plan), memory(memory), library(library), kernelOptions(kernelOptions), compute(compute), others(others),
-        channels(channels), view(view), trace(trace) {}
+  /// `device`: null where nothing is made. `trace`: of commands that the host times as they run.
+  CommandFactory(const schema::Plan &plan, const Memory &memory, DeviceCommands *device, JobView &view, Trace *trace)
+      : plan(plan), memory(memory), device(device), view(view), trace(trace) {}
 
-  /// `section` and `number`: where the command stands in the plan, for the trace.
-  Expected<std::unique_ptr<CommandWork>> make(const schema::Command &command, std::string_view section, uint32_t number,
-                                              TrafficCounters &traffic);
+  /// `section` and `number`: where the command stands in the plan; it runs on `queue`.
+  MadeCommand make(const schema::Command &command, std::string_view section, uint32_t number, const Queue &queue, TrafficCounters &traffic);
 
 private:
-  Expected<std::unique_ptr<CommandWork>> makeAction(const schema::Command &command, TrafficCounters &traffic, std::string &label);
-  Expected<std::unique_ptr<CommandWork>> makeDispatch(const schema::Dispatch &dispatch, schema::QueueKind queue);
-  Expected<std::shared_ptr<Kernel>> libraryKernel(const std::string &name, const schema::Dispatch &dispatch, schema::QueueKind queue);
+  std::string labelOf(const schema::Command &command) const;
+  MadeCommand makeAction(const schema::Command &command, TrafficCounters &traffic, const CommandPlace &place);
+  KernelCall readCall(const schema::Dispatch &dispatch) const;
   JobView::Name nameOf(const schema::Collective &collective) const;
 
   const schema::Plan &plan;
   const Memory &memory;
-  const KernelLibrary *library;
-  KernelOptions kernelOptions;
-  ParallelFor &compute, &others;
-  std::array<Channel *, kQueueCount> channels;
+  DeviceCommands *device;
   JobView &view;
   Trace *trace;
-  /// Dispatches with the same parameters on the same queue share a kernel: they never run at once.
-  std::map<std::string, std::shared_ptr<Kernel>> kernels;
 };
 
 } // namespace zero

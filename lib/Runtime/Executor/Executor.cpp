@@ -2,78 +2,121 @@
 #include "zero/Runtime/Executor/Executor.h"
 #include "lib/Runtime/Executor/Agreement.h"
 #include "lib/Runtime/Executor/Commands.h"
+#include "lib/Runtime/Executor/CpuCommands.h"
+#include "lib/Runtime/Executor/CudaCommands.h"
 #include "lib/Runtime/Executor/DelayedWork.h"
-#include "lib/Runtime/Executor/GatheredElements.h"
+#include "lib/Runtime/Executor/HostSlices.h"
 #include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/ShownWork.h"
-#include "lib/Runtime/Executor/ThreadPool.h"
+#include "lib/Runtime/Executor/StreamSections.h"
+#include "lib/Runtime/Executor/StreamTimes.h"
 #include "zero/Runtime/Base/ShellText.h"
 #include <cmath>
 #include <cstring>
 
 namespace zero {
-namespace {
-
-/// A command with the events around it.
-struct Step {
-  std::unique_ptr<Work> work;
-  Queue *queue;
-  std::vector<Event *> waits;
-  Event *record = nullptr;
-  GatherChange gathered;
-};
-
-struct Section {
-  std::string name;
-  std::vector<std::unique_ptr<Event>> events;
-  std::vector<Step> steps;
-  uint64_t instance = 0; ///< how often it ran: what its events count
-  uint32_t place = 0;    ///< its name in the view of the job
-};
-
-} // namespace
 
 struct Executor::Impl {
   Impl(const Container &container, Bootstrap &bootstrap, const ExecutorOptions &options)
-      : container(container), plan(container.plan()), bootstrap(bootstrap), options(options), device(options.createDevice()),
-        compute(options.threads), others(1) {}
+      : container(container), plan(container.plan()), bootstrap(bootstrap), options(options) {}
+  ~Impl();
 
   /// What this rank does alone; the caller agrees on the outcome.
+  Status createDevice();
   Status allocate();
   Status createChannels();
   Status build();
   Status buildSection(const schema::Section &record, CommandFactory &factory, Section &section);
+  Status createHostSlices();
   Status runSection(Section &section);
   Status runSection(std::string_view name);
+  Status runOnStreams(Section &section);
+  void readResults(const HostSlices &slices, bool before);
+  /// Until what was fetched from the device is there, with what its commands reported.
+  Status receive(HostSlices &slices);
+  Queue &compute() { return *queues[static_cast<size_t>(schema::QueueKind::compute)]; }
 
   const Container &container;
   const schema::Plan &plan;
   Bootstrap &bootstrap;
   ExecutorOptions options;
-  KernelOptions kernelOptions;
   TrafficCounters traffic;
   CommunicationClock::Clock::duration exposedAtEnds = {}; ///< of sections, until their last collectives were through
-  float ownLossSum = 0, lossScale = 0;
+  StepResults results;
   // In the order of their lifetimes: queues end before what they use.
   std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceCommands> commands; ///< null where the device only shows them
   Memory memory;
-  std::unique_ptr<KernelLibrary> library;
-  ThreadPool compute, others;
-  std::array<std::unique_ptr<Channel>, kQueueCount> channels;
+  /// What the host writes before sections, and reads before and after them; `report` is what commands say went wrong.
+  HostSlices inputs, scalars, before, after, outputs, report;
+  std::unique_ptr<StreamTimes> times; ///< of a trace, on a device with streams
   std::vector<Section> sections;
   GatheredElements gathered;
-  std::array<std::unique_ptr<Queue>, kQueueCount> queues;
+  std::unique_ptr<StreamSections> onStreams; ///< null on a device without streams
+  Queues queues;
 };
 
-Status Executor::Impl::allocate() {
-  bool generated = false;
-  for (const schema::Kernel *kernel : records(plan.kernels()))
-    generated |= kernel->generated();
-  if (generated && device->runs()) {
-    ZERO_ASSIGN_OR_RETURN(library, KernelLibrary::load(container, kernelOptions.variant));
+Executor::Impl::~Impl() {
+  // Queues of other threads may still use what ends before them.
+  for (std::unique_ptr<Queue> &queue : queues)
+    if (queue)
+      queue->finish();
+}
+
+Status Executor::Impl::createDevice() {
+  if (!options.createDevice) {
+    device = createCpuDevice();
+  } else {
+    ZERO_ASSIGN_OR_RETURN(device, options.createDevice());
   }
-  ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank(), bootstrap.sharesMemory()));
-  return device->runs() ? memory.loadWeights(container) : Status();
+  if (!device->runs())
+    return {};
+  if (StreamDevice *streams = device->streams()) {
+    ZERO_RETURN_IF_ERROR(streams->bindThread());
+    ZERO_ASSIGN_OR_RETURN(commands, createCudaCommands(*streams, options.comm));
+    return {};
+  }
+  commands = std::make_unique<CpuCommands>(options.threads);
+  return {};
+}
+
+Status Executor::Impl::allocate() {
+  if (commands)
+    ZERO_RETURN_IF_ERROR(commands->load(container));
+  const bool share = bootstrap.sharesMemory() && !device->streams();
+  ZERO_ASSIGN_OR_RETURN(memory, Memory::allocate(plan, *device, bootstrap.rank(), share));
+  if (!commands)
+    return {};
+  ZERO_RETURN_IF_ERROR(createHostSlices());
+  return memory.loadWeights(container);
+}
+
+/// A number of the step that is read before `update` changes it.
+static bool isReadBefore(std::string_view kind) {
+  return kind == "loss_sum"       // the update sums it over the ranks
+         || kind == "loss_scale"; // the update changes it
+}
+
+Status Executor::Impl::createHostSlices() {
+  auto make = [&](const auto &list, auto takes, unsigned copies) {
+    std::vector<ArenaBytes> ranges;
+    for (const auto *record : list)
+      if (takes(*record))
+        ranges.push_back(memory.bytes(*record->slice()));
+    return HostSlices::create(*device, std::move(ranges), copies);
+  };
+  auto all = [](const auto &) { return true; };
+  // While one batch is on its way to the device the host reads the next.
+  ZERO_ASSIGN_OR_RETURN(inputs, make(records(plan.inputs()), all, /*copies=*/2));
+  ZERO_ASSIGN_OR_RETURN(scalars, make(records(plan.step_scalars()), all, /*copies=*/2));
+  ZERO_ASSIGN_OR_RETURN(before, make(records(plan.step_results()), [](const schema::StepResult &result) { return isReadBefore(text(result.kind())); }, 1));
+  ZERO_ASSIGN_OR_RETURN(after, make(records(plan.step_results()), [](const schema::StepResult &result) { return !isReadBefore(text(result.kind())); }, 1));
+  ZERO_ASSIGN_OR_RETURN(outputs, make(records(plan.outputs()), all, 1));
+  std::vector<ArenaBytes> words;
+  if (ArenaBytes bytes = commands->report(); bytes.size)
+    words.push_back(bytes);
+  ZERO_ASSIGN_OR_RETURN(report, HostSlices::create(*device, std::move(words), 1));
+  return {};
 }
 
 /// One channel for each queue that holds a collective, in the same order on all ranks.
@@ -83,11 +126,7 @@ Status Executor::Impl::createChannels() {
     for (const schema::Command *command : records(section->commands()))
       if (command->action_type() == schema::Action::Collective)
         used[static_cast<size_t>(command->queue())] = true;
-  for (size_t queue = 0; queue < kQueueCount; ++queue)
-    if (used[queue]) {
-      ZERO_ASSIGN_OR_RETURN(channels[queue], bootstrap.createChannel());
-    }
-  return {};
+  return commands ? commands->createChannels(bootstrap, used, memory.ranges()) : Status();
 }
 
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
@@ -97,20 +136,23 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     section.events.push_back(device->createEvent(section.name + ".e" + std::to_string(i)));
   std::vector<GatherChange> changes = findGatherChanges(plan, record);
   for (const schema::Command *command : records(record.commands())) {
+    const uint32_t number = static_cast<uint32_t>(section.steps.size());
     Step step;
-    step.gathered = changes[section.steps.size()];
-    if (device->runs()) {
-      auto work = factory.make(*command, section.name, static_cast<uint32_t>(section.steps.size()), traffic);
+    step.gathered = changes[number];
+    step.queue = static_cast<size_t>(command->queue());
+    if (commands) {
+      auto work = factory.make(*command, section.name, number, *queues[step.queue], traffic);
       if (!work.ok())
         return work.status().annotate(section.name);
       step.work = std::move(*work);
     } else {
-      step.work = std::make_unique<ShownWork>(plan, *command, section.name + " " + std::to_string(section.steps.size()), memory);
+      step.work = std::make_unique<ShownWork>(plan, *command, section.name + " " + std::to_string(number), memory);
     }
     if (options.delaySeed) // each command of each rank has a sequence of its own
       step.work = std::make_unique<DelayedWork>(
-          std::move(step.work), options.delaySeed * 1000003 + bootstrap.rank() * 10007 + sections.size() * 101 + section.steps.size());
-    step.queue = queues[static_cast<size_t>(command->queue())].get();
+          std::move(step.work), options.delaySeed * 1000003 + bootstrap.rank() * 10007 + sections.size() * 101 + number);
+    if (times)
+      step.work = times->time(std::move(step.work), step.queue, describeCommand(plan, *command, section.name, number), queues[step.queue]->stream());
     for (uint32_t event : records(command->waits()))
       step.waits.push_back(section.events[event].get());
     if (command->record() >= 0)
@@ -121,51 +163,96 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
 }
 
 Status Executor::Impl::build() {
-  size_t longest = 0; // waits, works and records of any section
+  size_t longest = 0; // waits, works and records of any section, and what surrounds it on a device with streams
   for (const schema::Section *section : records(plan.sections())) {
-    size_t entries = 0;
+    size_t entries = 2;
     for (const schema::Command *command : records(section->commands()))
       entries += records(command->waits()).size() + 2;
     longest = std::max(longest, entries);
   }
+  StreamDevice *streams = device->streams();
+  const bool threads = !commands || commands->needsThreads();
   for (size_t queue = 0; queue < kQueueCount; ++queue) {
-    // Delayed, it may lag behind what is submitted, too.
-    bool isCompute = queue == static_cast<size_t>(schema::QueueKind::compute) && !options.delaySeed;
-    queues[queue] = device->createQueue(
-        {schema::EnumNameQueueKind(static_cast<schema::QueueKind>(queue)), longest, /*onCallingThread=*/isCompute},
-        bootstrap.failure());
+    const bool isCompute = queue == static_cast<size_t>(schema::QueueKind::compute);
+    QueueOptions queueOptions = {schema::EnumNameQueueKind(static_cast<schema::QueueKind>(queue)), longest};
+    // Delayed, a queue of the host may lag behind what is submitted, too.
+    queueOptions.onCallingThread = isCompute ? streams || !options.delaySeed : !threads;
+    // The others' work is short and waited for.
+    queueOptions.priority = isCompute ? 0 : -1;
+    queues[queue] = device->createQueue(queueOptions, bootstrap.failure());
   }
-  std::array<Channel *, kQueueCount> channelOf;
-  for (size_t queue = 0; queue < kQueueCount; ++queue)
-    channelOf[queue] = channels[queue].get();
-  CommandFactory factory(plan, memory, library.get(), kernelOptions, compute, others, channelOf, bootstrap.view(),
-                         options.trace);
+  if (streams && options.trace)
+    times = std::make_unique<StreamTimes>(*streams, *options.trace);
+  if (streams)
+    onStreams = std::make_unique<StreamSections>(
+        *streams, queues, StreamSectionsOptions{threads, /*captures=*/!options.trace && !options.delaySeed}, bootstrap.failure(), gathered);
   sections.resize(records(plan.sections()).size());
+  CommandFactory factory(plan, memory, commands.get(), bootstrap.view(), times ? nullptr : options.trace);
   for (size_t i = 0; i < sections.size(); ++i)
     ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
   return {};
 }
 
 Status Executor::Impl::runSection(Section &section) {
-  uint64_t instance = ++section.instance;
   bootstrap.view().moveTo(section.place);
-  for (Step &step : section.steps) {
-    for (Event *event : step.waits)
-      step.queue->wait(*event, instance);
-    gathered.acquire(step.gathered);
-    step.queue->submit(*step.work);
-    gathered.release(step.gathered);
-    if (step.record)
-      step.queue->record(*step.record, instance);
-  }
-  Queue &computeQueue = *queues[static_cast<size_t>(schema::QueueKind::compute)];
-  computeQueue.finish();
+  if (onStreams)
+    return runOnStreams(section);
+  uint64_t instance = ++section.instance;
+  for (Step &step : section.steps)
+    submitStep(step, *queues[step.queue], instance, gathered);
+  compute().finish();
   CommunicationClock::Clock::time_point computed = CommunicationClock::Clock::now();
   for (std::unique_ptr<Queue> &queue : queues)
-    if (queue.get() != &computeQueue)
+    if (queue.get() != &compute())
       queue->finish();
   exposedAtEnds += CommunicationClock::Clock::now() - computed;
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
+}
+
+Status Executor::Impl::runOnStreams(Section &section) {
+  if (!times)
+    return onStreams->run(section);
+  ZERO_RETURN_IF_ERROR(times->begin(compute().stream(), bootstrap.failure()));
+  ZERO_RETURN_IF_ERROR(onStreams->run(section));
+  compute().finish();
+  if (bootstrap.failure().raised())
+    return bootstrap.failure().status();
+  return times->collect();
+}
+
+Status Executor::Impl::receive(HostSlices &slices) {
+  ZERO_RETURN_IF_ERROR(report.fetch(compute()));
+  ZERO_RETURN_IF_ERROR(slices.wait(bootstrap.failure()));
+  ZERO_RETURN_IF_ERROR(report.wait(bootstrap.failure()));
+  if (bootstrap.failure().raised())
+    return bootstrap.failure().status();
+  return report.size() ? commands->readReport(report.at(0)) : Status();
+}
+
+/// Numbers of the step that are in `slices`: those that are read before `update`, or the others.
+void Executor::Impl::readResults(const HostSlices &slices, bool before) {
+  size_t index = 0;
+  float skipped = 0;
+  for (const schema::StepResult *result : records(plan.step_results())) {
+    std::string_view kind = text(result->kind());
+    if (isReadBefore(kind) != before)
+      continue;
+    auto read = [source = slices.at(index++)](auto &value) { std::memcpy(&value, source, sizeof value); };
+    if (kind == "loss_sum")
+      read(results.ownLossSum);
+    else if (kind == "loss_scale")
+      read(results.lossScale);
+    else if (kind == "loss")
+      read(results.loss);
+    else if (kind == "grad_norm")
+      read(results.gradNorm);
+    else if (kind == "label_count")
+      read(results.labelCount);
+    else if (kind == "skipped")
+      read(skipped);
+  }
+  if (!before)
+    results.skipped = skipped != 0;
 }
 
 Status Executor::Impl::runSection(std::string_view name) {
@@ -189,12 +276,9 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
         ", or recompile with: " + recompileCommand(container, bootstrap.size())));
 
   auto impl = std::make_unique<Impl>(container, bootstrap, options);
-  bool generated = false;
-  for (const schema::Kernel *kernel : records(plan.kernels()))
-    generated |= kernel->generated();
-  if (impl->device->runs()) {
-    ZERO_ASSIGN_OR_RETURN(impl->kernelOptions, agreeOnVariant(container, bootstrap, generated));
-  }
+  ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->createDevice()));
+  if (impl->commands)
+    ZERO_RETURN_IF_ERROR(impl->commands->agree(container, bootstrap));
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->allocate()));
   ZERO_RETURN_IF_ERROR(bootstrap.share(impl->memory.shared()));
   ZERO_RETURN_IF_ERROR(impl->createChannels());
@@ -202,20 +286,32 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
-void *Executor::input(size_t index) const {
-  return impl->memory.at(*records(impl->plan.inputs())[static_cast<uint32_t>(index)]->slice());
+void *Executor::input(size_t index) const { return impl->inputs.at(index); }
+
+Status Executor::runMicroBatch(unsigned number) {
+  if (impl->commands)
+    ZERO_RETURN_IF_ERROR(impl->inputs.send(impl->compute(), {}, impl->bootstrap.failure()));
+  return impl->runSection(number == 0 ? "micro_first" : "micro_next");
 }
 
-Status Executor::runMicroBatch(unsigned number) { return impl->runSection(number == 0 ? "micro_first" : "micro_next"); }
-Status Executor::runPredict() { return impl->runSection("predict"); }
-
-const std::byte *Executor::output(size_t index) const {
-  return impl->memory.at(*records(impl->plan.outputs())[static_cast<uint32_t>(index)]->slice());
+Status Executor::runPredict() {
+  if (!impl->commands)
+    return impl->runSection("predict");
+  std::vector<bool> read;
+  for (const schema::Input *input : records(impl->plan.inputs()))
+    read.push_back(input->predict());
+  ZERO_RETURN_IF_ERROR(impl->inputs.send(impl->compute(), read, impl->bootstrap.failure()));
+  ZERO_RETURN_IF_ERROR(impl->runSection("predict"));
+  ZERO_RETURN_IF_ERROR(impl->outputs.fetch(impl->compute()));
+  return impl->receive(impl->outputs);
 }
+
+const std::byte *Executor::output(size_t index) const { return impl->outputs.at(index); }
 
 Status Executor::runUpdate(uint64_t step) {
-  if (!impl->device->runs()) // there is no memory to write scalars to
+  if (!impl->commands) // there is no memory to write scalars to
     return impl->runSection("update");
+  size_t index = 0;
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
     double value = scalar->value();
     if (text(scalar->kind()) == "skip_non_finite")
@@ -223,38 +319,25 @@ Status Executor::runUpdate(uint64_t step) {
     else if (text(scalar->kind()) != "learning_rate")
       value = 1.0 - std::pow(value, static_cast<double>(step));
     float rounded = static_cast<float>(value);
-    std::memcpy(impl->memory.at(*scalar->slice()), &rounded, sizeof rounded);
+    std::memcpy(impl->scalars.at(index++), &rounded, sizeof rounded);
   }
-  for (const schema::StepResult *result : records(impl->plan.step_results())) {
-    if (text(result->kind()) == "loss_sum") // the update sums it over the ranks
-      std::memcpy(&impl->ownLossSum, impl->memory.at(*result->slice()), sizeof impl->ownLossSum);
-    if (text(result->kind()) == "loss_scale") // the update changes it
-      std::memcpy(&impl->lossScale, impl->memory.at(*result->slice()), sizeof impl->lossScale);
-  }
-  return impl->runSection("update");
+  ZERO_RETURN_IF_ERROR(impl->scalars.send(impl->compute(), {}, impl->bootstrap.failure()));
+  ZERO_RETURN_IF_ERROR(impl->before.fetch(impl->compute()));
+  impl->results = {};
+  if (!impl->device->streams()) // in place, until the update has run
+    impl->readResults(impl->before, /*before=*/true);
+  ZERO_RETURN_IF_ERROR(impl->runSection("update"));
+  ZERO_RETURN_IF_ERROR(impl->after.fetch(impl->compute()));
+  ZERO_RETURN_IF_ERROR(impl->receive(impl->after));
+  if (impl->device->streams()) // behind `before` on the same stream
+    impl->readResults(impl->before, /*before=*/true);
+  impl->readResults(impl->after, /*before=*/false);
+  return {};
 }
 
-StepResults Executor::results() const {
-  StepResults results;
-  results.ownLossSum = impl->ownLossSum;
-  results.lossScale = impl->lossScale;
-  float skipped = 0;
-  for (const schema::StepResult *result : records(impl->plan.step_results())) {
-    const void *source = impl->memory.at(*result->slice());
-    if (text(result->kind()) == "loss")
-      std::memcpy(&results.loss, source, sizeof results.loss);
-    else if (text(result->kind()) == "grad_norm")
-      std::memcpy(&results.gradNorm, source, sizeof results.gradNorm);
-    else if (text(result->kind()) == "skipped")
-      std::memcpy(&skipped, source, sizeof skipped);
-    else if (text(result->kind()) == "label_count")
-      std::memcpy(&results.labelCount, source, sizeof results.labelCount);
-  }
-  results.skipped = skipped != 0;
-  return results;
-}
+StepResults Executor::results() const { return impl->results; }
 
-std::string Executor::nonFiniteGradients() const {
+Expected<std::string> Executor::nonFiniteGradients() const {
   return findNonFiniteGradients(impl->plan, impl->memory, impl->bootstrap.rank());
 }
 
@@ -270,6 +353,9 @@ Traffic Executor::traffic() const {
 }
 
 CommunicationTimes Executor::communicationTimes() const {
+  // What a stream waits for is not seen from the host.
+  if (impl->onStreams)
+    return {impl->traffic.clock.seconds(), std::nullopt};
   // All events that the compute queue waits for are those of collectives: nothing else runs elsewhere.
   const Queue &compute = *impl->queues[static_cast<size_t>(schema::QueueKind::compute)];
   return {impl->traffic.clock.seconds(), static_cast<double>(compute.waitedNanoseconds()) * 1e-9 +
@@ -278,13 +364,23 @@ CommunicationTimes Executor::communicationTimes() const {
 
 uint64_t Executor::peakGatheredElements() const { return impl->gathered.peak(); }
 uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
-CpuVariant Executor::variant() const { return impl->kernelOptions.variant; }
+std::string Executor::deviceDescription() const { return impl->commands->description(); }
+
+Expected<std::optional<uint64_t>> Executor::otherDeviceBytes() const {
+  StreamDevice *streams = impl->device->streams();
+  if (!streams)
+    return std::optional<uint64_t>();
+  ZERO_ASSIGN_OR_RETURN(uint64_t bytes, streams->otherBytes());
+  return std::optional<uint64_t>(bytes);
+}
 
 Executor::Parameters Executor::parameters(size_t bucket) const {
   const schema::State *state = findExported(impl->plan, bucket);
-  if (!state)
-    return {nullptr, 0, false};
-  return {impl->memory.at(*state->slice()), state->slice()->size(), state->sharded()};
+  return state ? Parameters{state->slice()->size(), state->sharded()} : Parameters{0, false};
+}
+
+Expected<const std::byte *> Executor::readParameters(size_t bucket, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const {
+  return impl->memory.read(*findExported(impl->plan, bucket)->slice(), offset, size, scratch);
 }
 
 std::string recompileCommand(const Container &container, unsigned worldSize) {

@@ -19,17 +19,20 @@ Status gatherParameters(const ParameterPlaces &places, const Executor &executor,
                         Status &written) {
   constexpr uint64_t kPiece = 4 << 20;
   const bool writes = bootstrap.rank() == 0 && !places.empty();
+  std::vector<std::byte> scratch;
   for (size_t bucket = 0; bucket < buckets; ++bucket) {
-    Executor::Parameters mine = executor.parameters(bucket);
-    const char *data = reinterpret_cast<const char *>(mine.data);
-    if (!mine.sharded) {
-      if (writes && written.ok())
-        written = writeRange(places[bucket], 0, data, mine.bytes);
-      continue;
-    }
+    const Executor::Parameters mine = executor.parameters(bucket);
     for (uint64_t offset = 0; offset < mine.bytes; offset += kPiece) {
+      if (!mine.sharded && !(writes && written.ok()))
+        break; // nobody waits for what this rank would read
       uint64_t size = std::min(kPiece, mine.bytes - offset);
-      ZERO_ASSIGN_OR_RETURN(std::vector<std::string> pieces, bootstrap.allGather(std::string(data + offset, size)));
+      ZERO_ASSIGN_OR_RETURN(const std::byte *read, executor.readParameters(bucket, offset, size, scratch));
+      const char *data = reinterpret_cast<const char *>(read);
+      if (!mine.sharded) {
+        written = writeRange(places[bucket], offset, data, size);
+        continue;
+      }
+      ZERO_ASSIGN_OR_RETURN(std::vector<std::string> pieces, bootstrap.allGather(std::string(data, size)));
       for (unsigned rank = 0; rank < pieces.size() && writes && written.ok(); ++rank)
         written = writeRange(places[bucket], rank * mine.bytes + offset, pieces[rank].data(), size);
     }

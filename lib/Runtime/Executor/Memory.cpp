@@ -22,6 +22,7 @@ static std::vector<std::vector<ByteRange>> findSources(const schema::Plan &plan,
 Expected<Memory> Memory::allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share) {
   Memory memory;
   memory.plan = &plan;
+  memory.device = &device;
   memory.rank = rank;
   std::vector<std::vector<ByteRange>> sources(records(plan.arenas()).size());
   if (share)
@@ -39,12 +40,28 @@ std::byte *Memory::at(const schema::Slice &slice) const {
   return arenas[buffer->arena()]->data() + buffer->offset() + slice.offset() + rank * slice.rank_stride();
 }
 
+Expected<const std::byte *> Memory::read(const schema::Slice &slice, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const {
+  const std::byte *place = at(slice) + offset;
+  if (!device->streams())
+    return place;
+  scratch.resize(size);
+  ZERO_RETURN_IF_ERROR(device->download(scratch.data(), place, size));
+  return scratch.data();
+}
+
 uint64_t Memory::deviceBytes() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i < arenas.size(); ++i)
     if (records(plan->arenas())[static_cast<uint32_t>(i)]->kind() == schema::MemoryKind::device)
       bytes += arenas[i]->size();
   return bytes;
+}
+
+std::vector<ArenaBytes> Memory::ranges() const {
+  std::vector<ArenaBytes> all;
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    all.push_back({arena->data(), arena->size()});
+  return all;
 }
 
 std::vector<SharedMemory> Memory::shared() const {
@@ -92,22 +109,33 @@ Status Memory::loadLone(const Container &container, const schema::State &state) 
   if (state.weights_element())
     return load(container, *frozen, state.frozen_offset(), *state.weights_element(), at(*state.slice()), *state.element(),
                 bytes / elementBytes(*state.element()));
-  return bytes ? container.read(*frozen, state.frozen_offset(), at(*state.slice()), bytes) : Status();
+  // As bytes, whatever its type.
+  return bytes ? load(container, *frozen, state.frozen_offset(), schema::ElementType::u8, at(*state.slice()), schema::ElementType::u8, bytes)
+               : Status();
 }
 
-/// Through a block of bounded size where the types differ.
+/// Through blocks of bounded size where the types differ or the host cannot address the target.
 Status Memory::load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
                     std::byte *target, schema::ElementType to, uint64_t elements) {
   if (elements == 0)
     return {};
-  if (from == to)
+  const bool addressable = !device->streams();
+  if (from == to && addressable)
     return container.read(section, offset, target, elements * elementBytes(to));
   constexpr uint64_t kBlock = 1 << 18; // elements
-  std::vector<std::byte> block(std::min(elements, kBlock) * elementBytes(from));
+  std::vector<std::byte> block(std::min(elements, kBlock) * elementBytes(from)),
+      converted(from == to || addressable ? 0 : std::min(elements, kBlock) * elementBytes(to));
   for (uint64_t done = 0; done < elements; done += kBlock) {
     const uint64_t count = std::min(kBlock, elements - done);
     ZERO_RETURN_IF_ERROR(container.read(section, offset + done * elementBytes(from), block.data(), count * elementBytes(from)));
-    convertElements(block.data(), from, target + done * elementBytes(to), to, count);
+    std::byte *place = target + done * elementBytes(to);
+    if (addressable) {
+      convertElements(block.data(), from, place, to, count);
+      continue;
+    }
+    if (from != to)
+      convertElements(block.data(), from, converted.data(), to, count);
+    ZERO_RETURN_IF_ERROR(device->upload(place, from == to ? block.data() : converted.data(), count * elementBytes(to)));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #ifndef ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
 #define ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
 
+#include "lib/Runtime/Executor/ArenaBytes.h"
 #include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Device.h"
@@ -11,24 +12,32 @@ namespace zero {
 
 class Memory {
 public:
-  /// Allocates every arena of the plan; `share`: so that peers can read the sources of its collectives in place.
+  /// Allocates every arena of the plan; `share`: so that peers can read the sources of its collectives in place. `device` outlives it.
   static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share);
   /// Fills parameters, masters and frozen tensors with the container's weights, each in its own type: this rank's part, or all
   /// where it holds all.
   Status loadWeights(const Container &container);
 
+  /// An address of the device's; the host may use it where the device has no streams.
   std::byte *at(const schema::Slice &slice) const;
+  /// `size` bytes from `offset` of a slice for the host to read: where they are if it can, else copied to `scratch`. No queue writes
+  /// them meanwhile.
+  Expected<const std::byte *> read(const schema::Slice &slice, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const;
   uint64_t deviceBytes() const;
+  /// The arenas whole.
+  std::vector<ArenaBytes> ranges() const;
+  ArenaBytes bytes(const schema::Slice &slice) const { return {at(slice), slice.size()}; }
   /// What peers can read, an entry for each arena.
   std::vector<SharedMemory> shared() const;
 
 private:
   Status loadBucket(const Container &container, const schema::State &state);
   Status loadLone(const Container &container, const schema::State &state);
-  static Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
-                     std::byte *target, schema::ElementType to, uint64_t elements);
+  Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from, std::byte *target,
+              schema::ElementType to, uint64_t elements);
 
   const schema::Plan *plan = nullptr;
+  Device *device = nullptr;
   unsigned rank = 0;
   std::vector<std::unique_ptr<Arena>> arenas;
 };

@@ -55,8 +55,9 @@ std::string ranksText(const std::vector<unsigned> &ranks) {
 
 } // namespace
 
-std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
+Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
   std::string found;
+  std::vector<std::byte> scratch;
   for (uint32_t index = 0; index < records(plan.buckets()).size(); ++index) {
     const schema::Bucket *bucket = records(plan.buckets())[index];
     const schema::State *state = findState(plan, "gradient", index);
@@ -66,8 +67,10 @@ std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memor
         const schema::ElementType element = stateElement(*state, *bucket);
         const uint64_t bytes = elementBytes(element), held = state->slice()->size() / bytes, first = state->sharded() ? rank * held : 0;
         uint64_t begin = std::max(slot->offset(), first), end = std::min(slot->offset() + elementsOf(*slot), first + held);
-        if (begin < end)
-          bad = hasNonFinite(memory.at(*state->slice()) + (begin - first) * bytes, end - begin, element);
+        if (begin < end) {
+          ZERO_ASSIGN_OR_RETURN(const std::byte *values, memory.read(*state->slice(), (begin - first) * bytes, (end - begin) * bytes, scratch));
+          bad = hasNonFinite(values, end - begin, element);
+        }
       }
       found += bad ? '1' : '0';
     }
@@ -78,7 +81,8 @@ std::string findNonFiniteGradients(const schema::Plan &plan, const Memory &memor
 Expected<std::string> describeNonFinite(const schema::Plan &plan, const Executor &executor, Bootstrap &bootstrap) {
   StepResults results = executor.results();
   std::string mine(1, std::isfinite(results.ownLossSum) ? '0' : '1');
-  mine += executor.nonFiniteGradients();
+  ZERO_ASSIGN_OR_RETURN(std::string gradients, executor.nonFiniteGradients());
+  mine += gradients;
   ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine));
 
   if (!std::isfinite(results.loss)) {

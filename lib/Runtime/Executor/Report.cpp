@@ -42,11 +42,13 @@ Status MetricsFile::write(const StepReport &report) {
   add("comm_bytes_control", std::to_string(report.traffic.control));
   // Of what was not waited for, the computation saw nothing.
   const CommunicationTimes &times = report.communication;
-  double hidden = std::max(times.total - times.exposed, 0.0);
+  double hidden = std::max(times.total - times.exposed.value_or(0), 0.0);
   add("comm_seconds", jsonNumber(times.total, kTime));
-  add("exposed_comm_seconds", jsonNumber(times.exposed, kTime));
-  add("comm_overlap_efficiency", times.total > 0 ? jsonNumber(hidden / times.total, kTime) : "null");
+  add("exposed_comm_seconds", times.exposed ? jsonNumber(*times.exposed, kTime) : "null");
+  add("comm_overlap_efficiency", times.exposed && times.total > 0 ? jsonNumber(hidden / times.total, kTime) : "null");
   add("peak_device_bytes", std::to_string(report.deviceBytes));
+  if (report.otherDeviceBytes)
+    add("other_device_bytes", std::to_string(*report.otherDeviceBytes));
   add("peak_gathered_elements", std::to_string(report.peakGatheredElements));
   add("process_bytes", std::to_string(report.processBytes));
   add("peak_process_bytes", std::to_string(report.peakProcessBytes));

@@ -18,6 +18,7 @@ struct StepReport {
   Traffic traffic; ///< of this step
   CommunicationTimes communication; ///< of this step, of the rank that waited longest
   uint64_t deviceBytes;
+  std::optional<uint64_t> otherDeviceBytes; ///< in use on the device beside them, of the rank whose device has most; none on CPUs
   uint64_t peakGatheredElements;
   uint64_t processBytes; ///< beyond those at the entry of main, of the process with most
   uint64_t peakProcessBytes;  ///< the most of VmHWM beyond what it was at the entry of main

@@ -12,7 +12,7 @@ Status showProgram(const std::string &path, uint64_t steps, std::ostream &out) {
   const schema::Plan &plan = container.plan();
   std::unique_ptr<Bootstrap> bootstrap = createTraceBootstrap(/*rank=*/0, plan.world_size());
   ExecutorOptions options;
-  options.createDevice = [&] { return createTraceDevice(out); };
+  options.createDevice = [&]() -> Expected<std::unique_ptr<Device>> { return createTraceDevice(out); };
   out << "rank 0 of " << plan.world_size() << "\n";
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, *bootstrap, options));
   for (uint64_t step = 1; step <= steps; ++step) {

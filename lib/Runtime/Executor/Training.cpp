@@ -10,6 +10,7 @@
 #include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/Base/OutputFile.h"
 #include "zero/Runtime/Base/ProcessMemory.h"
+#include "zero/Runtime/HAL/Stream.h"
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -77,18 +78,22 @@ private:
     std::ostringstream mine;
     mine.precision(17);
     mine << now - std::min(now, options.processBytesAtStart) << " " << peak - std::min(peak, options.peakResidentBytesAtStart) << " " << peak
-         << " " << report.communication.exposed << " " << report.communication.total;
+         << " " << report.communication.exposed.value_or(-1) << " " << report.communication.total << " " << report.otherDeviceBytes.value_or(0);
     ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(mine.str()));
-    report.communication = {};
+    report.communication = {0, std::nullopt};
     for (const std::string &one : all) {
       std::istringstream words(one);
-      uint64_t bytes = 0, beyondStart = 0, resident = 0;
+      uint64_t bytes = 0, beyondStart = 0, resident = 0, otherDeviceBytes = 0;
+      double exposed = 0;
       CommunicationTimes times;
-      words >> bytes >> beyondStart >> resident >> times.exposed >> times.total;
+      words >> bytes >> beyondStart >> resident >> exposed >> times.total >> otherDeviceBytes;
+      times.exposed = exposed < 0 ? std::nullopt : std::optional(exposed);
       report.processBytes = std::max(report.processBytes, bytes);
       report.peakProcessBytes = std::max(report.peakProcessBytes, beyondStart);
       report.peakResidentBytes = std::max(report.peakResidentBytes, resident);
-      if (times.exposed >= report.communication.exposed)
+      if (report.otherDeviceBytes)
+        report.otherDeviceBytes = std::max(*report.otherDeviceBytes, otherDeviceBytes);
+      if (std::pair(times.exposed, times.total) >= std::pair(report.communication.exposed, report.communication.total))
         report.communication = times;
     }
     return {};
@@ -118,8 +123,10 @@ private:
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
     CommunicationTimes times = executor.communicationTimes();
-    report.communication = {times.total - timesBefore.total, times.exposed - timesBefore.exposed};
+    report.communication.total = times.total - timesBefore.total;
+    report.communication.exposed = times.exposed ? std::optional(*times.exposed - *timesBefore.exposed) : std::nullopt;
     report.deviceBytes = executor.deviceBytes();
+    ZERO_ASSIGN_OR_RETURN(report.otherDeviceBytes, executor.otherDeviceBytes());
     report.peakGatheredElements = executor.peakGatheredElements();
     report.predictedSeconds = static_cast<double>(plan.predicted_step_ns()) * 1e-9;
     if (!options.metricsPath.empty())
@@ -190,8 +197,7 @@ void printProgram(const Container &container, const Executor &executor, unsigned
   std::string how = trains(plan) ? "ZeRO stage " + std::to_string(plan.zero_stage()) : "forward pass only";
   std::printf("%s: %s, %s, %u %s, %llu bytes each, %s\n", container.path().c_str(),
               std::string(text(plan.model())).c_str(), how.c_str(), ranks, ranks == 1 ? "rank" : "ranks",
-              static_cast<unsigned long long>(executor.deviceBytes()),
-              executor.variant() == CpuVariant::X86_64_V4 ? "x86-64-v4" : "x86-64-v3");
+              static_cast<unsigned long long>(executor.deviceBytes()), executor.deviceDescription().c_str());
 }
 
 void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const TrainingOptions &options,
@@ -237,8 +243,24 @@ OnNan Training::getOnNan(const schema::Plan &plan) const {
   return options.onNan.value_or(narrow ? OnNan::Skip : OnNan::Stop);
 }
 
+/// A program runs on what it was compiled for.
+Status Training::checkDevice(const Container &container) const {
+  const schema::Plan &plan = container.plan();
+  std::string program = "'" + container.path() + "'", recompile = "; recompile with: " + recompileCommand(container, plan.world_size());
+  const bool isCuda = isForCuda(plan);
+  if (!isCuda && options.device == DeviceKind::Cuda)
+    return Status::badInput("--device=cuda, but " + program + " is compiled for CPUs" + recompile + " --target=cuda");
+  if (isCuda && options.device == DeviceKind::Cpu)
+    return Status::badInput("--device=cpu, but " + program + " is compiled with --target=cuda; recompile it without");
+  if (isCuda && options.threads != 1)
+    return Status::badInput("--threads=" + std::to_string(options.threads) + " share the kernels of a CPU, and " + program +
+                            " is compiled with --target=cuda");
+  return {};
+}
+
 /// What the flags ask of the program, it must be able to do.
 Status Training::check(const Container &container) const {
+  ZERO_RETURN_IF_ERROR(checkDevice(container));
   const schema::Plan &plan = container.plan();
   std::string program = "'" + container.path() + "'";
   if (options.nccl && !isForCuda(plan))
@@ -296,6 +318,14 @@ Status Training::run(Bootstrap &bootstrap) {
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
   executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;
+  if (isForCuda(plan)) {
+    executorOptions.comm = options.stagedChannels ? StreamComm::Staged : StreamComm::Nccl;
+    ZERO_ASSIGN_OR_RETURN(unsigned localRank, findLocalRank(bootstrap));
+    executorOptions.createDevice = [localRank, shared = executorOptions.comm == StreamComm::Staged]() -> Expected<std::unique_ptr<Device>> {
+      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(localRank, shared));
+      return std::unique_ptr<Device>(std::move(device));
+    };
+  }
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, executorOptions));
 
   Schedule schedule = {};

@@ -92,7 +92,9 @@ protected:
       before = after;
     }
     Executor::Parameters mine = executor.parameters(0);
-    std::memcpy(outcome.weights.data() + bootstrap.rank() * 64, mine.data, mine.bytes);
+    std::vector<std::byte> scratch;
+    ZERO_ASSIGN_OR_RETURN(const std::byte *data, executor.readParameters(0, 0, mine.bytes, scratch));
+    std::memcpy(outcome.weights.data() + bootstrap.rank() * 64, data, mine.bytes);
     if (bootstrap.rank() == 0)
       outcome.steps = records, outcome.deviceBytes = executor.deviceBytes();
     return {};

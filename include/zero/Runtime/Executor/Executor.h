@@ -9,18 +9,25 @@
 #include "zero/Container/Container.h"
 #include "zero/Runtime/HAL/Bootstrap.h"
 #include "zero/Runtime/HAL/Device.h"
-#include "zero/Runtime/Kernels/Kernel.h"
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace zero {
 
 class Trace;
 
+/// What ranks whose devices have streams exchange bytes by.
+enum class StreamComm {
+  Nccl,  ///< from device to device: each rank needs one of its own
+  Staged ///< through the host and the job's channels
+};
+
 struct ExecutorOptions {
   unsigned threads = 1;
-  /// Where it runs, or is only shown.
-  std::function<std::unique_ptr<Device>()> createDevice = createCpuDevice;
+  /// Where it runs, or is only shown; the CPU where not set.
+  std::function<Expected<std::unique_ptr<Device>>()> createDevice;
+  StreamComm comm = StreamComm::Nccl;
   Trace *trace = nullptr; ///< receives what every command did, where set
   uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
   /// What the program's step scalar of that name is set to: a loss or norm that is not finite changes no state.
@@ -37,7 +44,7 @@ struct Traffic {
 /// Seconds of communication so far.
 struct CommunicationTimes {
   double total = 0;   ///< while at least one collective of this rank was under way
-  double exposed = 0; ///< while the compute queue did nothing but wait for one
+  std::optional<double> exposed = 0; ///< while the compute queue did nothing but wait for one; none where that is not seen
 };
 
 struct StepResults {
@@ -57,7 +64,7 @@ public:
                                                     const ExecutorOptions &options);
   ~Executor();
 
-  /// Where the input of the plan with that index is written before each micro-batch.
+  /// Where the input of the plan with that index is written before each micro-batch or prediction: after one, it may be elsewhere.
   void *input(size_t index) const;
   /// Runs one micro-batch; the first of a step is number 0.
   Status runMicroBatch(unsigned number);
@@ -66,7 +73,7 @@ public:
   StepResults results() const;
   /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
   /// `runUpdate` are not all finite.
-  std::string nonFiniteGradients() const;
+  Expected<std::string> nonFiniteGradients() const;
   /// Runs section predict, which the plan must have.
   Status runPredict();
   /// Where the output of the plan with that index lies after `runPredict`, until the next section runs.
@@ -81,16 +88,20 @@ public:
   /// The most elements of gathered parameters that were held at once, from the start of a gather to the last command that
   /// touches what it gathered.
   uint64_t peakGatheredElements() const;
-  CpuVariant variant() const;
+  /// What computes, for people: "x86-64-v4", "NVIDIA H200 (sm_90)".
+  std::string deviceDescription() const;
+  /// Bytes of the device's memory in use beside its arenas, by whomever; none of a CPU.
+  Expected<std::optional<uint64_t>> otherDeviceBytes() const;
 
   /// Reads parameters back, in the type of the bucket's weights: this rank's elements of a bucket, or all of them where they
   /// are whole here (`sharded` false). Of 16-bit parameters that started from float32 it is their masters.
   struct Parameters {
-    const std::byte *data;
     uint64_t bytes;
     bool sharded;
   };
   Parameters parameters(size_t bucket) const;
+  /// `size` of those bytes from `offset` on: where they are, or in `scratch`.
+  Expected<const std::byte *> readParameters(size_t bucket, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const;
 
 private:
   struct Impl;

@@ -3,7 +3,7 @@
 #define ZERO_RUNTIME_EXECUTOR_TRAINING_H
 
 #include "zero/Runtime/Data/DataSet.h"
-#include "zero/Runtime/HAL/Bootstrap.h"
+#include "zero/Runtime/Executor/Executor.h"
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -20,8 +20,11 @@ enum class OnNan {
   Ignore ///< the update runs with what there is
 };
 
+enum class DeviceKind { Cpu, Cuda };
+
 struct TrainingOptions {
   std::string program; ///< compiled.bin
+  std::optional<DeviceKind> device; ///< none: what the program is compiled for
   DataOptions data;
   uint64_t steps = 0;  ///< 0: as long as the data last
   uint64_t epochs = 0; ///< 0: one
@@ -47,6 +50,7 @@ public:
 
 private:
   Status check(const Container &container) const;
+  Status checkDevice(const Container &container) const;
   Expected<std::shared_ptr<const Container>> openProgram();
   OnNan getOnNan(const schema::Plan &plan) const;
   Expected<std::shared_ptr<const DataSet>> openData(const schema::Plan &plan);

@@ -56,6 +56,9 @@ private:
   bool failedTogether = false;
 };
 
+/// How many lower ranks run on the machine of this one. Every rank calls it.
+Expected<unsigned> findLocalRank(Bootstrap &bootstrap);
+
 struct JobOptions {
   /// A wait for a peer that takes longer ends the job.
   double timeoutSeconds = 60;

@@ -1,6 +1,7 @@
 //===- CpuDevice.cpp - Arenas, queues and events of a CPU -----------------===//
 #include "lib/Runtime/HAL/CPU/CpuEvent.h"
 #include "lib/Runtime/HAL/CPU/CpuQueue.h"
+#include "lib/Runtime/HAL/CPU/ThreadQueue.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -95,9 +96,10 @@ public:
   }
 
   std::unique_ptr<Queue> createQueue(const QueueOptions &options, Failure &failure) override {
+    auto queue = std::make_unique<InlineQueue>(failure);
     if (options.onCallingThread)
-      return std::make_unique<InlineQueue>(failure);
-    return std::make_unique<ThreadQueue>(options, failure);
+      return queue;
+    return std::make_unique<ThreadQueue>(options, std::move(queue));
   }
 
   std::unique_ptr<Event> createEvent(const std::string &) override { return std::make_unique<CpuEvent>(); }

@@ -1,0 +1,248 @@
+//===- CudaCommands.cpp - Commands on a GPU -------------------------------===//
+//
+// Running a command puts it on its queue's stream. What it is made of is bound when it is made, so that captured streams can replay it.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Executor/CudaCommands.h"
+#include "lib/Runtime/Executor/KernelSlices.h"
+#include "zero/Runtime/HAL/StreamChannel.h"
+#include "zero/Runtime/Kernels/CudaKernels.h"
+#include <cstring>
+
+namespace zero {
+namespace {
+
+class GeneratedLaunch final : public CommandWork {
+public:
+  GeneratedLaunch(StreamDevice &device, DeviceFunction &function, const LaunchShape &shape, std::vector<void *> given, void *stream)
+      : device(device), function(function), shape(shape), pointers(std::move(given)), stream(stream) {
+    for (void *&pointer : pointers)
+      arguments.push_back(&pointer);
+  }
+  Status execute() override { return device.launch(function, shape, arguments.data(), stream); }
+
+private:
+  StreamDevice &device;
+  DeviceFunction &function;
+  const LaunchShape shape;
+  std::vector<void *> pointers, arguments;
+  void *stream;
+};
+
+class LibraryLaunch final : public CommandWork {
+public:
+  LibraryLaunch(std::unique_ptr<CudaKernel> kernel, std::vector<void *> pointers, void *stream)
+      : kernel(std::move(kernel)), pointers(std::move(pointers)), stream(stream) {}
+  Status execute() override { return kernel->enqueue(stream, pointers.data()); }
+
+private:
+  std::unique_ptr<CudaKernel> kernel;
+  std::vector<void *> pointers;
+  void *stream;
+};
+
+class StreamCopy final : public CommandWork {
+public:
+  StreamCopy(StreamDevice &device, std::byte *target, const std::byte *source, uint64_t size, void *stream)
+      : device(device), target(target), source(source), size(size), stream(stream) {}
+  Status execute() override { return device.copyAsync(target, source, size, stream); }
+
+private:
+  StreamDevice &device;
+  std::byte *target;
+  const std::byte *source;
+  uint64_t size;
+  void *stream;
+};
+
+class StreamZero final : public CommandWork {
+public:
+  StreamZero(StreamDevice &device, std::vector<ArenaBytes> targets, void *stream)
+      : device(device), targets(std::move(targets)), stream(stream) {}
+  Status execute() override {
+    for (auto [target, size] : targets)
+      ZERO_RETURN_IF_ERROR(device.fillAsync(target, 0, size, stream));
+    return {};
+  }
+
+private:
+  StreamDevice &device;
+  std::vector<ArenaBytes> targets;
+  void *stream;
+};
+
+/// Counts what a collective does each time that it runs, also in a replay.
+class StreamExchange final : public CommandWork, private CollectiveObserver {
+public:
+  StreamExchange(const Exchange &exchange, void *stream) : counter(exchange.counter), clock(exchange.clock), stream(stream) {}
+  Status prepare(const Exchange &exchange, StreamChannel &channel, const std::string &where) {
+    using Kind = StreamCollective::Kind;
+    StreamCollective collective;
+    collective.source = exchange.source;
+    collective.target = exchange.target;
+    collective.staging = exchange.staging;
+    collective.name = exchange.name;
+    collective.origin = where;
+    collective.observer = this;
+    switch (exchange.kind) {
+    case schema::CollectiveKind::all_gather:
+      collective.kind = Kind::AllGather;
+      collective.elements = exchange.size;
+      break;
+    case schema::CollectiveKind::reduce_scatter:
+      collective.kind = Kind::ReduceScatter;
+      collective.element = static_cast<FloatType>(exchange.element);
+      collective.targetElement = static_cast<FloatType>(exchange.targetElement);
+      collective.elements = exchange.size / elementBytes(exchange.targetElement);
+      break;
+    case schema::CollectiveKind::control_sum:
+      collective.kind = exchange.element == schema::ElementType::i64 ? Kind::IntegerSum : Kind::FloatSum;
+      collective.elements = exchange.size / elementBytes(exchange.element);
+      break;
+    }
+    ZERO_ASSIGN_OR_RETURN(prepared, channel.prepare(collective));
+    return {};
+  }
+  Status execute() override { return prepared->enqueue(stream); }
+
+private:
+  void entered() override { clock.begin(); }
+  void left(uint64_t bytesSent) override {
+    clock.end();
+    counter.fetch_add(bytesSent, std::memory_order_relaxed);
+  }
+
+  std::atomic<uint64_t> &counter;
+  CommunicationClock &clock;
+  void *stream;
+  std::unique_ptr<PreparedCollective> prepared;
+};
+
+class CudaCommands final : public DeviceCommands {
+public:
+  CudaCommands(StreamDevice &device, StreamComm comm) : device(device), comm(comm) {}
+
+  Status agree(const Container &, Bootstrap &) override { return {}; }
+  Status load(const Container &container) override;
+  Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
+  bool needsThreads() const override { return blocks; }
+  MadeCommand makeKernel(KernelCall call, const CommandPlace &place) override;
+  MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) override;
+  MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) override;
+  MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) override;
+  ArenaBytes report() const override { return {statusWords->data(), sizeof(CudaStatus)}; }
+  Status readReport(const std::byte *bytes) const override;
+  std::string description() const override { return device.name() + " (" + device.architecture() + ")"; }
+
+private:
+  StreamDevice &device;
+  const StreamComm comm;
+  CudaOptions options;
+  bool isDeterministic = false;
+  std::unique_ptr<Arena> statusWords; ///< a CudaStatus
+  std::unique_ptr<DeviceModule> module;
+  std::unique_ptr<StreamChannels> group;
+  std::array<std::unique_ptr<StreamChannel>, kQueueCount> channels;
+  bool blocks = false;
+  std::vector<std::string> places; ///< of commands, by their numbers
+};
+
+Status CudaCommands::load(const Container &container) {
+  const schema::Plan &plan = container.plan();
+  options.matmulWorkspaceBytes = plan.cuda_workspace_bytes();
+  isDeterministic = plan.deterministic();
+  std::vector<CodeLabel> codes;
+  std::vector<const Container::Section *> sections;
+  for (const Container::Section &section : container.sections())
+    if (section.kind == SectionKind::CudaBinary || section.kind == SectionKind::CudaPtx) {
+      codes.push_back({section.label, section.kind == SectionKind::CudaPtx});
+      sections.push_back(&section);
+    }
+  auto chosen = device.choose(codes);
+  if (!chosen.ok())
+    return Status::badInput("'" + container.path() + "' holds " + chosen.status().message() + "; recompile with: " +
+                            recompileCommand(container, plan.world_size()) + " --cuda-architectures=" + device.architecture());
+  ZERO_ASSIGN_OR_RETURN(std::string code, container.read(*sections[*chosen]));
+  auto loaded = device.loadModule(code);
+  if (!loaded.ok())
+    return loaded.status().annotate("'" + container.path() + "': the code for " + codes[*chosen].label + " does not load");
+  module = std::move(*loaded);
+  ZERO_ASSIGN_OR_RETURN(statusWords, device.allocate("status of kernels", sizeof(CudaStatus)));
+  return {};
+}
+
+Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) {
+  if (std::find(used.begin(), used.end(), true) == used.end())
+    return {}; // one rank alone
+  if (comm == StreamComm::Nccl) {
+    StreamChannelOptions channelOptions;
+    channelOptions.deterministic = isDeterministic;
+    for (const ArenaBytes &arena : memory)
+      channelOptions.memory.emplace_back(arena.address, arena.size);
+    ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, module.get(), channelOptions));
+  } else {
+    group = createStagedChannels(bootstrap, device);
+  }
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (used[queue]) {
+      ZERO_ASSIGN_OR_RETURN(channels[queue], group->create());
+      blocks |= channels[queue]->blocks();
+    }
+  return {};
+}
+
+/// A grid of the plan as the device takes it.
+Expected<LaunchShape> shapeOf(const schema::Kernel &kernel) {
+  if (kernel.grid_blocks() == 0 || kernel.grid_blocks() > INT32_MAX || kernel.block_threads() == 0 || kernel.block_threads() > 1024)
+    return Status::badInput("the plan launches " + std::to_string(kernel.grid_blocks()) + " blocks of " + std::to_string(kernel.block_threads()) +
+                            " threads; a GPU takes 1 to 2147483647 of 1 to 1024");
+  return LaunchShape{{static_cast<uint32_t>(kernel.grid_blocks()), 1, 1}, {kernel.block_threads(), 1, 1}, kernel.shared_bytes()};
+}
+
+MadeCommand CudaCommands::makeKernel(KernelCall call, const CommandPlace &place) {
+  void *stream = place.queue.stream();
+  if (call.kernel.generated()) {
+    ZERO_ASSIGN_OR_RETURN(LaunchShape shape, shapeOf(call.kernel));
+    ZERO_ASSIGN_OR_RETURN(DeviceFunction *function, module->find(call.name));
+    return std::unique_ptr<CommandWork>(std::make_unique<GeneratedLaunch>(device, *function, shape, std::move(call.pointers), stream));
+  }
+  ZERO_RETURN_IF_ERROR(checkCudaKernelSlices(call, cudaWorkspaceBytes(call.name, call.integers, options)));
+  const uint32_t number = static_cast<uint32_t>(places.size());
+  places.push_back(place.where);
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<CudaKernel> kernel,
+                        prepareCudaKernel(call.name, call.integers, call.reals, call.pointers, options,
+                                          CudaKernelPlace{device, *module, statusWords->data(), number}));
+  return std::unique_ptr<CommandWork>(std::make_unique<LibraryLaunch>(std::move(kernel), std::move(call.pointers), stream));
+}
+
+MadeCommand CudaCommands::makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) {
+  // Blocks of a copy on a GPU run in no order.
+  if (target < source + size && source < target + size)
+    return Status::badInput("a copy of " + std::to_string(size) + " bytes overlaps itself, which a GPU cannot do");
+  return std::unique_ptr<CommandWork>(std::make_unique<StreamCopy>(device, target, source, size, place.queue.stream()));
+}
+
+MadeCommand CudaCommands::makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) {
+  return std::unique_ptr<CommandWork>(std::make_unique<StreamZero>(device, std::move(targets), place.queue.stream()));
+}
+
+MadeCommand CudaCommands::makeExchange(const Exchange &exchange, const CommandPlace &place) {
+  auto work = std::make_unique<StreamExchange>(exchange, place.queue.stream());
+  ZERO_RETURN_IF_ERROR(work->prepare(exchange, *channels[static_cast<size_t>(place.kind)], place.where));
+  return std::unique_ptr<CommandWork>(std::move(work));
+}
+
+Status CudaCommands::readReport(const std::byte *bytes) const {
+  CudaStatus words;
+  std::memcpy(&words, bytes, sizeof words);
+  Status status = toStatus(words);
+  return words.command < places.size() ? status.annotate(places[words.command]) : status;
+}
+
+} // namespace
+
+Expected<std::unique_ptr<DeviceCommands>> createCudaCommands(StreamDevice &device, StreamComm comm) {
+  return std::unique_ptr<DeviceCommands>(std::make_unique<CudaCommands>(device, comm));
+}
+
+} // namespace zero

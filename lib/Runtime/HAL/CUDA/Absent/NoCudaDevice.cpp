@@ -1,0 +1,12 @@
+//===- NoCudaDevice.cpp - A build without the CUDA backend ----------------===//
+#include "zero/Runtime/HAL/Stream.h"
+
+namespace zero {
+
+bool builtWithCuda() { return false; }
+
+Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned, bool) {
+  return Status::badInput("this build has no CUDA: it was configured where the toolkit's headers were not found, or with ZERO_CUDA=OFF");
+}
+
+} // namespace zero

@@ -1,0 +1,36 @@
+//===- CudaContext.h - A GPU as this process uses it ----------------------===//
+#ifndef ZERO_LIB_RUNTIME_HAL_CUDA_CUDACONTEXT_H
+#define ZERO_LIB_RUNTIME_HAL_CUDA_CUDACONTEXT_H
+
+#include "lib/Runtime/HAL/CUDA/Driver.h"
+#include <memory>
+#include <string>
+
+namespace zero {
+
+/// The primary context of a GPU, retained. What is made in it holds on to it.
+class CudaContext {
+public:
+  /// GPU number `index` of this process; made current for the calling thread.
+  static Expected<std::shared_ptr<const CudaContext>> retain(const Driver &driver, unsigned index);
+  ~CudaContext();
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+
+  Status makeCurrent() const { return driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent"); }
+
+  const Driver &driver;
+  const unsigned index;
+  const CUdevice device;
+  std::string name;
+  int major = 0, minor = 0; ///< compute capability
+  bool isMappedByNetworkCards = false; ///< memory may be (GPUDirect RDMA)
+
+private:
+  CudaContext(const Driver &driver, unsigned index, CUdevice device) : driver(driver), index(index), device(device) {}
+  CUcontext context = nullptr;
+};
+
+} // namespace zero
+
+#endif
