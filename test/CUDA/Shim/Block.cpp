@@ -20,6 +20,7 @@ constexpr uint64_t kMostDynamicShared = 256 << 10, kSharedAlignment = 128;
 
 /// What a thread of the block is at.
 struct BlockThread {
+  Coordinates index = {};
   Fiber *fiber = nullptr; ///< kept while it waits
   const char *operation = nullptr; ///< it waits in; null: it does not wait
   int line = 0;
@@ -46,9 +47,9 @@ public:
 
   // Called by the threads of the block.
   bool next();
-  unsigned barrier(int predicate, const char *operation, int line);
-  unsigned long long exchange(unsigned mask, unsigned long long bits, unsigned source, const char *operation, int line);
-  unsigned vote(unsigned mask, int predicate, const char *operation, int line);
+  __attribute__((always_inline)) unsigned barrier(int predicate, const char *operation, int line);
+  __attribute__((always_inline)) unsigned long long exchange(unsigned mask, unsigned long long bits, unsigned source, const char *operation, int line);
+  __attribute__((always_inline)) unsigned vote(unsigned mask, int predicate, const char *operation, int line);
   void access(const void *address, unsigned size, bool isWrite);
   [[noreturn]] void abandon(CUresult code);
   void misuse(CUresult code, const std::string &text);
@@ -73,7 +74,7 @@ private:
   void prepareShared(const KernelLaunch &launch);
   CUresult runBlock();
   void begin(unsigned number);
-  void suspend(const char *operation, int line);
+  __attribute__((always_inline)) void suspend(const char *operation, int line);
   Fiber *takeFiber();
   /// What runs next: a thread that may go on, one that was not begun, or null.
   Fiber *choose();
@@ -171,6 +172,8 @@ CUresult BlockRunner::run(const KernelLaunch &toRun, void *const *values, const 
   const Coordinates grid = toRun.grid, block = toRun.block;
   threadCount = block.x * block.y * block.z;
   threads.assign(threadCount, {});
+  for (unsigned number = 0; number < threadCount; ++number)
+    threads[number].index = indexOf(number);
   meetings.assign((threadCount + 31) / 32, {});
   orderThreads(timing);
   prepareShared(toRun);
@@ -216,8 +219,6 @@ CUresult BlockRunner::runBlock() {
     fiber->restart();
     freeFibers.push_back(fiber.get());
   }
-  for (BlockThread &thread : threads)
-    thread = {};
   for (std::vector<Meeting> &warp : meetings)
     warp.clear();
   return abandonedWith;
@@ -225,7 +226,7 @@ CUresult BlockRunner::runBlock() {
 
 Fiber *BlockRunner::takeFiber() {
   if (freeFibers.empty()) {
-    fibers.push_back(std::make_unique<Fiber>(&BlockRunner::fiberMain));
+    fibers.push_back(std::make_unique<Fiber>(&BlockRunner::fiberMain, static_cast<unsigned>(fibers.size())));
     return fibers.back().get();
   }
   Fiber *fiber = freeFibers.back();
@@ -249,7 +250,7 @@ void BlockRunner::fiberMain() {
 
 void BlockRunner::begin(unsigned number) {
   current = number;
-  zero_shim_thread.threadIdx = indexOf(number);
+  zero_shim_thread.threadIdx = threads[number].index;
 }
 
 bool BlockRunner::next() {
