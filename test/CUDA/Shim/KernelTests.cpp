@@ -97,7 +97,7 @@ constexpr const char *kWrongKernels = R"(
 extern "C" __global__ void store(float *p, int at) { p[at] = 1; }
 extern "C" __global__ void load(float *p, const float *q, int at) { *p = q[at]; }
 extern "C" __global__ void follow(float **p) { **p = 1; }
-extern "C" __global__ void unaligned(float4 *p, char *q) { *p = *reinterpret_cast<float4 *>(q + 4); }
+extern "C" __global__ void unaligned(float4 *p, char *q) { p->x = reinterpret_cast<float4 *>(q + 4)->y; }
 extern "C" __global__ void unalignedWord(int *p, char *q) { *p = *reinterpret_cast<int *>(q + 1); }
 extern "C" __global__ void pastArray(int *p, int at) {
   __shared__ int all[8];
