@@ -60,6 +60,15 @@ void Stream::push(std::function<void()> task) {
   });
 }
 
+void Stream::mark(std::shared_ptr<Completion> done) {
+  ++submitted;
+  worker->push([finished = finished, done = std::move(done)] {
+    // First: who has waited finds the stream idle.
+    finished->fetch_add(1, std::memory_order_release);
+    done->complete();
+  });
+}
+
 Handles<Stream> &streams() {
   static auto *all = new Handles<Stream>("stream", 1);
   return *all;

@@ -50,6 +50,8 @@ public:
   void submit(std::string name, Run run);
   /// Work that the graph of a capture cannot hold.
   void push(std::function<void()> task);
+  /// `done` when everything so far has run, after an error too: whoever waits is not to wait for ever.
+  void mark(std::shared_ptr<Completion> done);
   bool isIdle() const { return finished->load(std::memory_order_acquire) == submitted; }
 
 private:

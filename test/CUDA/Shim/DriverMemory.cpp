@@ -90,7 +90,7 @@ CUresult enqueueCopy(const char *call, const Side &to, const Side &from, uint64_
     return CUDA_SUCCESS;
   // The target is written before the call returns.
   auto done = std::make_shared<Completion>();
-  stream->push([done] { done->complete(); });
+  stream->mark(done);
   lock.unlock();
   done->wait();
   return stream->context.failure();

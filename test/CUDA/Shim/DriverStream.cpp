@@ -65,7 +65,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     std::lock_guard lock(stream->context.mutex);
     if (stream->capture)
       return spoil(*stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, kCall, text(stream->name, " is being captured"));
-    stream->push([done] { done->complete(); });
+    stream->mark(done);
   }
   return waitFor(stream->context, done);
 }
@@ -97,7 +97,7 @@ CUresult cuCtxSynchronize() {
     if (stream->capture)
       return spoil(*stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, kCall, text(stream->name, " is being captured"));
     all.push_back(std::make_shared<Completion>());
-    stream->push([done = all.back()] { done->complete(); });
+    stream->mark(all.back());
   }
   for (const std::shared_ptr<Completion> &done : all)
     done->wait();
@@ -187,8 +187,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned 
   auto done = std::make_shared<Completion>();
   event->recorded = done;
   event->capture = nullptr;
-  // Also after an error: whoever waits is not to wait for ever.
-  stream->push([done] { done->complete(); });
+  stream->mark(done);
   return CUDA_SUCCESS;
 }
 

@@ -95,9 +95,9 @@ Module::~Module() {
 }
 
 CUresult Module::load(const void *image) {
-  constexpr const char *kCall = "cuModuleLoadData";
+  // A file that holds no code is bad input, not a misuse.
   if (!image || std::memcmp(image, ELFMAG, SELFMAG) != 0)
-    return misuse(CUDA_ERROR_INVALID_IMAGE, kCall, "the image is none that the simulated NVRTC made");
+    return CUDA_ERROR_INVALID_IMAGE;
   // The loader knows libraries by their name: that of the file stays taken as long as the module lives.
   file = memfd_create("simulated module", MFD_CLOEXEC);
   uint64_t size = objectSize(image);
@@ -105,10 +105,10 @@ CUresult Module::load(const void *image) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   library = dlopen(text("/proc/self/fd/", file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return misuse(CUDA_ERROR_INVALID_IMAGE, kCall, dlerror());
+    return misuse(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData", dlerror());
   object = static_cast<const zero_shim::Object *>(dlsym(library, "zero_shim_object"));
   if (!object)
-    return misuse(CUDA_ERROR_INVALID_IMAGE, kCall, "the image is none that the simulated NVRTC made");
+    return CUDA_ERROR_INVALID_IMAGE;
   return runsOn(object->architecture, deviceCapability()) ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 

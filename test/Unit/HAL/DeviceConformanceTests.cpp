@@ -336,6 +336,9 @@ TEST_F(StreamConformance, AFailureEndsAWaitForAStream) {
   EXPECT_FALSE(device->synchronize(compute->stream(), failure));
   raiser.join();
   goesOn = true;
+  // The function on the stream reads what lies on this stack.
+  Failure none;
+  EXPECT_TRUE(device->synchronize(compute->stream(), none));
 }
 
 TEST_F(StreamConformance, CodeThatIsNoneIsRefused) {
