@@ -13,7 +13,11 @@ def Plan_Dialect : Dialect {
   let description = [{
     Buffers at offsets of arenas, sections of commands on queues, events between queues, collectives with sequence numbers.
     One plan serves all ranks: a slice with a rank stride is the only thing that differs. See dialects/Plan/README.md.
+
+    `plan.target = "cuda"` on the module says what the kernels are for (absent: cpu). Beside it `plan.deterministic` or `plan.fast` (unit)
+    and `plan.cuda_workspace_bytes` (i64).
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -45,6 +49,13 @@ def Plan_SliceAttr : AttrDef<Plan_Dialect, "Slice"> {
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$buffer, "int64_t":$offset, "int64_t":$size, DefaultValuedParameter<"int64_t", "0">:$rankStride);
   let assemblyFormat = "`<` $buffer `,` $offset `,` $size (`,` `rank_stride` `=` $rankStride^)? `>`";
 }
+def Plan_LaunchAttr : AttrDef<Plan_Dialect, "Launch"> {
+  let mnemonic = "launch";
+  let summary = "How a generated kernel of target cuda is launched: blocks of the grid, threads of a block, bytes of shared memory that the launch adds.";
+  let parameters = (ins "int64_t":$blocks, "int64_t":$threads, "int64_t":$shared);
+  let assemblyFormat = "`<` $blocks `,` $threads `,` $shared `>`";
+}
+
 class Plan_SliceArray : TypedArrayAttrBase<Plan_SliceAttr, "slices">;
 
 #endif

@@ -21,6 +21,16 @@
 namespace zero::plan {
 /// Buffers start at multiples of this many bytes.
 inline constexpr uint64_t kBufferAlignment = 64;
+
+// Attributes of the module: what its kernels are for, and how those of target cuda compute.
+inline constexpr llvm::StringLiteral kTargetAttrName = "plan.target";
+inline constexpr llvm::StringLiteral kDeterministicAttrName = "plan.deterministic";
+inline constexpr llvm::StringLiteral kFastAttrName = "plan.fast";
+inline constexpr llvm::StringLiteral kCudaWorkspaceAttrName = "plan.cuda_workspace_bytes";
+/// Whether the kernels of `module` are for GPUs.
+bool isForCuda(mlir::Operation *module);
+/// Scratch that each product of such kernels gets; 0 where nothing says how much.
+uint64_t getCudaWorkspaceBytes(mlir::Operation *module);
 } // namespace zero::plan
 
 #define GET_OP_CLASSES

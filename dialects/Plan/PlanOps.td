@@ -88,9 +88,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [Symbol]> {
   let summary = "A generated kernel. Holds the group's `func.func` of nn ops until codegen has made its object code.";
   let description = [{
     `body_function` is a private function of this module (operands = reads, results = writes). Scalars and whole tensors alike are
-    pointers. `items` is the number of independent outputs that threads may split.
+    pointers. `items` is the number of independent outputs that threads of a CPU may split; `launch`, of target cuda, how a GPU does.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$body_function, I64Attr:$items);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$body_function, I64Attr:$items, OptionalAttr<Plan_LaunchAttr>:$launch);
   let assemblyFormat = "$sym_name attr-dict";
 }
 

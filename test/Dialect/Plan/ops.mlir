@@ -22,6 +22,12 @@ plan.step_result "loss" f32 at <@x, 4, 4>
 
 // CHECK: plan.kernel @double {body_function = @double_body, items = 8 : i64}
 plan.kernel @double {body_function = @double_body, items = 8 : i64}
+// CHECK: plan.kernel @half {body_function = @double_body, items = 8 : i64, launch = #plan.launch<4, 256, 128>}
+plan.kernel @half {body_function = @double_body, items = 8 : i64, launch = #plan.launch<4, 256, 128>}
+
+// CHECK: module attributes {plan.cuda_workspace_bytes = 33554432 : i64, plan.deterministic, plan.target = "cuda"}
+module attributes {plan.cuda_workspace_bytes = 33554432 : i64, plan.deterministic, plan.target = "cuda"} {
+}
 
 // CHECK: plan.section @micro_first {
 plan.section @micro_first {
