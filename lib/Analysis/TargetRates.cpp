@@ -5,11 +5,12 @@
 
 namespace zero {
 
-const TargetRates &getTargetRates() {
-  static const TargetRates rates = [] {
-    TargetRates made;
-    auto set = [&](const char *target, double product, double attention, double other, double memory, double wire, double command,
+const TargetRates &getTargetRates(llvm::StringRef target) {
+  static const std::vector<TargetRates> table = [] {
+    std::vector<TargetRates> all;
+    auto add = [&](const char *target, double product, double attention, double other, double memory, double wire, double command,
                    double collective, bool blocks) {
+      TargetRates made;
       made.target = target;
       made.productFlopsPerSecond = product * 1e9;
       made.attentionFlopsPerSecond = attention * 1e9;
@@ -19,12 +20,15 @@ const TargetRates &getTargetRates() {
       made.commandSeconds = command * 1e-6;
       made.collectiveSeconds = collective * 1e-6;
       made.computeBlocksSubmission = blocks;
+      all.push_back(made);
     };
-#define ZERO_TARGET_RATES(target, ...) set(#target, __VA_ARGS__);
+#define ZERO_TARGET_RATES(target, ...) add(#target, __VA_ARGS__);
 #include "TargetRates.inc"
-    return made;
+    return all;
   }();
-  return rates;
+  auto found = llvm::find_if(table, [&](const TargetRates &rates) { return rates.target == target; });
+  assert(found != table.end() && "a line of TargetRates.inc");
+  return *found;
 }
 
 static double distance(int64_t a, int64_t b) {

@@ -54,8 +54,8 @@ struct TargetRates {
   std::optional<KernelRate> getKernelRate(llvm::StringRef kind, int64_t element, int64_t length) const;
 };
 
-/// The rates of target `cpu`, uncalibrated.
-const TargetRates &getTargetRates();
+/// The rates of a target ("cpu", "cuda"), uncalibrated.
+const TargetRates &getTargetRates(llvm::StringRef target = "cpu");
 
 } // namespace zero
 
