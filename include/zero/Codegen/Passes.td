@@ -16,4 +16,16 @@ def PlanEmitKernels : Pass<"plan-emit-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
+
+def PlanEmitCudaKernels : Pass<"plan-emit-cuda-kernels", "::mlir::ModuleOp"> {
+  let summary = "Prints the CUDA C++ of generated kernels.";
+  let description = [{
+    Prints one `__global__` function for each `plan.kernel` to standard output and changes nothing: what `zero-compile --target=cuda` hands to NVRTC
+    behind lib/Codegen/CUDA/Prelude.cuh. Dispatches say how pointers are aligned and which may overlap.
+
+    Input:  `plan.kernel @k {body_function = @body, items = 4 : i64}`
+    Output: `extern "C" __global__ void __launch_bounds__(256) k(const float *__restrict__ p0, ..) { .. }`
+    (* example: test/Codegen/emit-cuda-kernels.mlir *)
+  }];
+}
 #endif

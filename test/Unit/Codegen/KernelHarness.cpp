@@ -8,39 +8,11 @@
 #include "zero/Transforms/NN/Passes.h"
 #include "gtest/gtest.h"
 #include <cmath>
-#include <dlfcn.h>
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 
 namespace zero::test {
-
-LoadedObject::LoadedObject(const std::string &bytes) {
-  file = memfd_create("kernels", MFD_CLOEXEC);
-  EXPECT_EQ(write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    ADD_FAILURE() << dlerror();
-}
-LoadedObject::~LoadedObject() {
-  if (handle)
-    dlclose(handle);
-  close(file);
-}
-KernelFunction LoadedObject::get(const std::string &name) const {
-  void *symbol = dlsym(handle, name.c_str());
-  EXPECT_NE(symbol, nullptr) << name;
-  return reinterpret_cast<KernelFunction>(symbol);
-}
-
-std::vector<CpuVariant> getVariants() {
-  std::vector<CpuVariant> variants = {CpuVariant::X86_64_V3};
-  if (__builtin_cpu_supports("x86-64-v4"))
-    variants.push_back(CpuVariant::X86_64_V4);
-  return variants;
-}
 
 /// Replaces what @f returns by the gradients of the operands of its only composite, given those of its float
 /// results.
@@ -116,7 +88,7 @@ Program::Program(const std::string &text, bool addGradients) : context(MLIRConte
     std::string why;
     EXPECT_TRUE(isCodegenSupported(function, &why)) << why;
     items.push_back(getKernelItems(function));
-    plan::KernelOp::create(builder, op->getLoc(), name, name + "_body", items.back());
+    plan::KernelOp::create(builder, op->getLoc(), name, name + "_body", items.back(), plan::LaunchAttr());
     op->setAttr("kernel", builder.getStringAttr(name));
   });
 }
@@ -148,53 +120,72 @@ std::vector<HostTensor> Program::evaluate(const std::vector<HostTensor> &argumen
   return std::vector<HostTensor>(results->begin(), results->end());
 }
 
+namespace {
+/// Tensors in one piece of memory, each between two guards.
+class TensorMemory {
+public:
+  explicit TensorMemory(int64_t shift) : shift(shift) {}
+
+  int64_t add(const HostTensor &tensor) {
+    const int64_t begin = (size + kGuard + 63) / 64 * 64 + shift;
+    size = begin + static_cast<int64_t>(tensor.getBytes().size()) + kGuard;
+    return begin;
+  }
+  /// The memory, once everything has its place.
+  std::span<char> get() {
+    storage.assign(size + 64, char(kUntouched));
+    const auto address = reinterpret_cast<uintptr_t>(storage.data());
+    return {storage.data() + ((address + 63) / 64 * 64 - address), static_cast<size_t>(size)};
+  }
+  static constexpr char kUntouched = 0x5a;
+
+private:
+  static constexpr int64_t kGuard = 256;
+  int64_t shift, size = 0;
+  std::vector<char> storage;
+};
+
+void write(std::span<char> memory, int64_t offset, const HostTensor &tensor) {
+  llvm::copy(tensor.getBytes(), memory.begin() + offset);
+}
+bool holds(std::span<char> memory, int64_t offset, const HostTensor &tensor) {
+  return std::equal(tensor.getBytes().begin(), tensor.getBytes().end(), memory.begin() + offset);
+}
+} // namespace
+
 std::vector<HostTensor> Program::runKernel(const std::string &name, int64_t count,
                                            const std::vector<HostTensor> &operands, TypeRange resultTypes,
-                                           const LoadedObject &object, int64_t piece, int64_t shift) {
-  // Each tensor between two guards.
-  constexpr int64_t guard = 256;
-  std::vector<std::vector<char>> memory;
-  std::vector<void *> pointers;
-  auto place = [&](const HostTensor &tensor) {
-    std::vector<char> &bytes =
-        memory.emplace_back(tensor.getBytes().size() + 2 * guard + 64 + shift, char(0x5a));
-    auto address = reinterpret_cast<uintptr_t>(bytes.data()) + guard;
-    char *start = reinterpret_cast<char *>((address + 63) / 64 * 64 + shift);
-    if (!tensor.getBytes().empty())
-      std::memcpy(start, tensor.getBytes().data(), tensor.getBytes().size());
-    pointers.push_back(start);
-  };
-  memory.reserve(operands.size() + resultTypes.size());
+                                           KernelRunner &runner, int64_t piece, int64_t shift) {
   std::vector<HostTensor> results;
-  for (Type type : resultTypes)
-    results.emplace_back(cast<RankedTensorType>(type));
-  for (const HostTensor &tensor : operands)
-    place(tensor);
-  for (HostTensor &tensor : results) {
-    std::memset(tensor.getBytes().data(), 0x77, tensor.getBytes().size());
-    place(tensor);
+  for (Type type : resultTypes) {
+    HostTensor &result = results.emplace_back(cast<RankedTensorType>(type));
+    std::memset(result.getBytes().data(), 0x77, result.getBytes().size());
   }
-  KernelFunction kernel = object.get(name);
-  if (!kernel)
-    return results;
-  for (int64_t begin = 0; begin < count; begin += piece)
-    kernel(pointers.data(), begin, std::min(begin + piece, count));
-  for (size_t i = 0; i < memory.size(); ++i) {
-    bool isResult = i >= operands.size();
-    const HostTensor &tensor = isResult ? results[i - operands.size()] : operands[i];
-    char *start = static_cast<char *>(pointers[i]);
-    int64_t size = tensor.getBytes().size();
-    for (const char *byte = memory[i].data(); byte < memory[i].data() + memory[i].size(); ++byte)
-      if ((byte < start || byte >= start + size) && *byte != 0x5a) {
-        ADD_FAILURE() << name << " writes " << byte - start << " bytes from the start of tensor " << i;
+  TensorMemory tensors(shift);
+  std::vector<int64_t> offsets;
+  for (const HostTensor &tensor : llvm::concat<const HostTensor>(operands, results))
+    offsets.push_back(tensors.add(tensor));
+  std::span<char> memory = tensors.get();
+  auto tensorAt = [&](size_t i) -> const HostTensor & { return i < operands.size() ? operands[i] : results[i - operands.size()]; };
+  for (size_t i = 0; i < offsets.size(); ++i)
+    write(memory, offsets[i], tensorAt(i));
+  runner.run(name, count, piece, memory, offsets);
+  // What lies between tensors is as it was.
+  int64_t end = 0;
+  for (size_t i = 0; i <= offsets.size(); ++i) {
+    const int64_t begin = i < offsets.size() ? offsets[i] : static_cast<int64_t>(memory.size());
+    for (int64_t byte = end; byte < begin; ++byte)
+      if (memory[byte] != TensorMemory::kUntouched) {
+        ADD_FAILURE() << name << " writes " << byte - begin << " bytes from the start of tensor " << i;
         break;
       }
-    if (!isResult)
-      EXPECT_TRUE(std::equal(start, start + size, tensor.getBytes().begin()))
-          << name << " writes operand " << i;
-    else if (size)
-      std::memcpy(results[i - operands.size()].getBytes().data(), start, size);
+    if (i < offsets.size())
+      end = begin + static_cast<int64_t>(tensorAt(i).getBytes().size());
   }
+  for (size_t i = 0; i < operands.size(); ++i)
+    EXPECT_TRUE(holds(memory, offsets[i], operands[i])) << name << " writes operand " << i;
+  for (size_t i = 0; i < results.size(); ++i)
+    std::copy_n(memory.begin() + offsets[operands.size() + i], results[i].getBytes().size(), results[i].getBytes().begin());
   return results;
 }
 
@@ -203,21 +194,24 @@ func::FuncOp Program::getBody(int kernel) {
 }
 
 void Program::checkInPlace(const std::string &name, int64_t count, const std::vector<HostTensor> &operands,
-                           const std::vector<HostTensor> &results, const LoadedObject &object) {
+                           const std::vector<HostTensor> &results, KernelRunner &runner, int64_t shift) {
   func::FuncOp body = kernels->lookupSymbol<func::FuncOp>(name + "_body");
   for (size_t result = 0; result < results.size(); ++result)
     for (size_t operand = 0; operand < operands.size(); ++operand) {
       if (!canComputeInPlace(body, operand, result))
         continue;
-      std::vector<HostTensor> tensors = operands;
-      tensors.insert(tensors.end(), results.begin(), results.end());
-      std::vector<void *> pointers;
-      for (HostTensor &tensor : tensors)
-        pointers.push_back(tensor.getBytes().data());
-      pointers[operands.size() + result] = pointers[operand];
-      object.get(name)(pointers.data(), 0, count);
+      TensorMemory tensors(shift);
+      std::vector<int64_t> offsets;
+      for (const HostTensor &tensor : operands)
+        offsets.push_back(tensors.add(tensor));
       for (size_t i = 0; i < results.size(); ++i)
-        EXPECT_TRUE(tensors[i == result ? operand : operands.size() + i].getBytes() == results[i].getBytes())
+        offsets.push_back(i == result ? offsets[operand] : tensors.add(results[i]));
+      std::span<char> memory = tensors.get();
+      for (size_t i = 0; i < operands.size(); ++i)
+        write(memory, offsets[i], operands[i]);
+      runner.run(name, count, count, memory, offsets);
+      for (size_t i = 0; i < results.size(); ++i)
+        EXPECT_TRUE(holds(memory, offsets[operands.size() + i], results[i]))
             << name << ": result " << result << " in the memory of operand " << operand << " changes result "
             << i;
     }
@@ -225,15 +219,11 @@ void Program::checkInPlace(const std::string &name, int64_t count, const std::ve
 
 std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, CpuVariant variant,
                                      int64_t piece, int64_t shift) {
-  std::unique_ptr<LoadedObject> &object = objects[variant];
-  if (!object) {
-    Expected<std::string> bytes = compileKernels(*kernels, variant);
-    if (!bytes.ok()) {
-      ADD_FAILURE() << bytes.status().message();
-      return {};
-    }
-    object = std::make_unique<LoadedObject>(*bytes);
-  }
+  std::unique_ptr<KernelRunner> &runner = runners[{variant, shift}];
+  if (!runner)
+    runner = makeRunner(*kernels, variant, shift);
+  if (!runner)
+    return {};
   auto function = grouped->lookupSymbol<func::FuncOp>("f");
   DenseMap<Value, HostTensor *> values;
   std::vector<std::unique_ptr<HostTensor>> tensors;
@@ -252,9 +242,9 @@ std::vector<HostTensor> Program::run(const std::vector<HostTensor> &arguments, C
     std::vector<HostTensor> operands = lookup(op.getOperands()), results;
     if (auto kernel = op.getAttrOfType<StringAttr>("kernel")) {
       int64_t index = std::stoll(kernel.getValue().drop_front().str());
-      results = runKernel(kernel.getValue().str(), items[index], operands, op.getResultTypes(), *object,
+      results = runKernel(kernel.getValue().str(), items[index], operands, op.getResultTypes(), *runner,
                           piece, shift);
-      checkInPlace(kernel.getValue().str(), items[index], operands, results, *object);
+      checkInPlace(kernel.getValue().str(), items[index], operands, results, *runner, shift);
     } else {
       auto evaluated = reference::evaluate(&op, operands);
       EXPECT_TRUE(succeeded(evaluated));
@@ -291,7 +281,7 @@ void Program::check(const Options &options) {
     return;
   std::vector<HostTensor> arguments = makeArguments(options), expected = evaluate(arguments), first;
   for (CpuVariant variant : getVariants())
-    for (auto [piece, shift] : {std::pair<int64_t, int64_t>{int64_t(1) << 40, 0}, {1, 8}, {3, 24}}) {
+    for (auto [piece, shift] : getWays()) {
       std::vector<HostTensor> actual = run(arguments, variant, piece, shift);
       ASSERT_EQ(actual.size(), expected.size());
       for (size_t i = 0; i < actual.size(); ++i) {
