@@ -46,6 +46,9 @@ shim = os.path.join(config.zero_binary_dir, "test", "CUDA", "Shim", "lib")
 config.substitutions.append(("%shim", shim))
 if os.path.exists(os.path.join(shim, "libcuda.so.1")):
     config.available_features.add("cuda-shim")
+# The compiler of CUDA kernels, which needs no GPU.
+if config.with_cuda == "ON" and subprocess.run([config.python, "-c", "import ctypes; ctypes.CDLL('libnvrtc.so.13')"], capture_output=True).returncode == 0:
+    config.available_features.add("nvrtc")
 
 # The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
 if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import")):

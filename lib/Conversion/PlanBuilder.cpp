@@ -2,6 +2,7 @@
 #include "PlanBuilder.h"
 #include "dialects/NN/Batched.h"
 #include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/CudaSchedule.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/Kernels/Kernel.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -53,6 +54,12 @@ Type PlanBuilder::getElement(Type type) const {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.getElementType();
   return sharding::getElement(getBucket(type), type);
+}
+
+CudaOptions PlanBuilder::getCudaOptions() const {
+  CudaOptions options;
+  options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(ModuleOp(module));
+  return options;
 }
 
 unsigned PlanBuilder::addStorage(Storage storage) {
@@ -228,7 +235,7 @@ FailureOr<GeneratedKernel> PlanBuilder::getKernel(func::FuncOp body, Operation *
   std::string why;
   if (!isCodegenSupported(body, &why)) {
     body.erase();
-    source->emitError() << "no kernel for '" << source->getName() << "' on target cpu: " << why;
+    source->emitError() << "no kernel for '" << source->getName() << "' on target " << getTargetName() << ": " << why;
     return failure();
   }
   auto [it, inserted] = kernels.try_emplace(getKernelFingerprint(body));
@@ -242,7 +249,8 @@ FailureOr<GeneratedKernel> PlanBuilder::getKernel(func::FuncOp body, Operation *
   OpBuilder builder(body);
   auto kernel = plan::KernelOp::create(builder, source->getLoc(), builder.getStringAttr(name),
                                        FlatSymbolRefAttr::get(body.getSymNameAttr()),
-                                       builder.getI64IntegerAttr(getKernelItems(body)));
+                                       builder.getI64IntegerAttr(getKernelItems(body)),
+                                       isForCuda() ? getCudaLaunch(body) : plan::LaunchAttr());
   kernel->remove();
   symbols.insert(kernel, Block::iterator(body));
   it->second = {kernel.getSymNameAttr(), body};
@@ -259,11 +267,12 @@ LogicalResult PlanBuilder::checkKernel(StringRef name, ArrayRef<int64_t> integer
   if (!checkedKernels.insert(key).second)
     return success();
   // The library itself says what it takes: here, before anybody starts a job with it.
-  auto kernel = prepareKernel(std::string_view(name.data(), name.size()), integers, reals, KernelOptions());
-  if (kernel.ok())
+  const std::string_view kernelName(name.data(), name.size());
+  Status status = isForCuda() ? planCudaLaunches(kernelName, integers, reals, getCudaOptions()).status()
+                              : prepareKernel(kernelName, integers, reals, KernelOptions()).status();
+  if (status.ok())
     return success();
-  return source->emitError() << "no kernel for '" << source->getName()
-                             << "' on target cpu: " << kernel.status().message();
+  return source->emitError() << "no kernel for '" << source->getName() << "' on target " << getTargetName() << ": " << status.message();
 }
 
 plan::SliceAttr PlanBuilder::getSlice(const Place &place) const {

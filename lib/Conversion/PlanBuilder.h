@@ -12,6 +12,7 @@
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -83,6 +84,10 @@ public:
 
   mlir::ModuleOp getModule() const { return module; }
   int64_t getWorldSize() const { return worldSize; }
+  bool isForCuda() const { return plan::isForCuda(module); }
+  /// Of target cuda: what its library's kernels depend on.
+  CudaOptions getCudaOptions() const;
+  llvm::StringRef getTargetName() const { return isForCuda() ? "cuda" : "cpu"; }
   /// Bytes of a tensor, shard, full or partial (of a future: of its value).
   int64_t getBytes(mlir::Type type) const;
   sharding::BucketOp getBucket(mlir::Type type) const;

@@ -210,7 +210,7 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
     if (!isa<nn::GroupOp, sharding::UpdateOp, sharding::AccumulateOp, sharding::ConvertOp>(op)) {
       std::string why;
       if (op->getNumRegions() != 0 || !isCodegenSupported(op, &why))
-        return op->emitError() << "no kernel for '" << op->getName() << "' on target cpu"
+        return op->emitError() << "no kernel for '" << op->getName() << "' on target " << plan.getTargetName()
                                << (why.empty() ? "" : ": ") << why;
     }
     if (failed(makeKernel(op)))

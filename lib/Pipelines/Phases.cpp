@@ -69,6 +69,8 @@ public:
     FailureOr<TrainingConfig> config = resolveConfig(module, request);
     if (failed(config))
       return signalPassFailure();
+    if (failed(resolveTarget(module, request.target)))
+      return signalPassFailure();
     recordConfig(module, *config);
     // Hand edits and other passes may have moved uses behind a release, or broken what the phase promised.
     if (*completed && failed(enterBehind(**completed, *config)))

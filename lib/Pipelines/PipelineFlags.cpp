@@ -22,12 +22,21 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
       dumpPhases("dump-phases", cl::desc("Write DIR/1-import.mlir ... 5-plan.mlir (default none)"), cl::value_desc("DIR"), cl::cat(category)),
       configFile("config", cl::desc("Configuration file, JSON as DeepSpeed's (default none; zero-compile --help-config lists the keys)"),
                  cl::value_desc("FILE"), cl::cat(category)),
+      target("target", cl::desc("What the program is for: cpu, or cuda for NVIDIA GPUs (default cpu)"), cl::value_desc("cpu|cuda"), cl::init("cpu"),
+             cl::cat(category)),
+      deterministic("deterministic",
+                    cl::desc("Of target cuda: sums over ranks in rank order, the same bits at every stage and bucket size (default off: NCCL's order)"),
+                    cl::cat(category)),
+      fast("fast", cl::desc("Of target cuda: kernels may add in any order; runs differ in their last bits (default off)"), cl::cat(category)),
+      cudaWorkspace("cuda-workspace-bytes", cl::desc("Of target cuda: scratch that each product gets (default 33554432)"), cl::value_desc("N"),
+                    cl::init(TargetRequest::kCudaWorkspaceBytes), cl::cat(category)),
       remarks("remarks", cl::desc("Say what phase import folds and which composites it recognises, with the node's name (default off)"),
               cl::cat(category)) {}
 
 bool PipelineFlags::anyGiven() const {
   return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
-         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || remarks.getNumOccurrences();
+         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || target.getNumOccurrences() || deterministic.getNumOccurrences() || fast.getNumOccurrences() ||
+         cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
@@ -52,6 +61,21 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
       return fail(formatv("--world-size is {0} but must be at least 1", worldSize.getValue()).str());
     request.worldSize = worldSize;
   }
+  if (target != "cpu" && target != "cuda")
+    return fail(formatv("--target is '{0}' but must be cpu or cuda", target.getValue()).str());
+  if (target.getNumOccurrences())
+    request.target.target = target == "cuda" ? Target::Cuda : Target::Cpu;
+  request.target.deterministic = deterministic;
+  request.target.fast = fast;
+  if (deterministic && fast)
+    return fail("--deterministic and --fast exclude each other");
+  if (cudaWorkspace.getNumOccurrences()) {
+    if (cudaWorkspace < 0)
+      return fail(formatv("--cuda-workspace-bytes is {0} but must be at least 0", cudaWorkspace.getValue()).str());
+    request.target.cudaWorkspaceBytes = cudaWorkspace;
+  }
+  if (request.target.target != Target::Cuda && request.target.needsCuda())
+    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : "cuda-workspace-bytes").str());
   if (configFile.getNumOccurrences()) {
     Expected<TrainingConfig> config = TrainingConfig::parseFile(configFile);
     if (!config)

@@ -5,6 +5,7 @@
 #include "zero/Analysis/MemoryReport.h"
 #include "zero/Analysis/PlanReport.h"
 #include "zero/Codegen/Codegen.h"
+#include "zero/Codegen/CudaCodegen.h"
 #include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
 #include "zero/Import/ModelSkeleton.h"
@@ -13,6 +14,7 @@
 #include "zero/Runtime/Base/ShellText.h"
 #include "zero/Target/PlanBinary.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/Plan/PlanOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -60,6 +62,15 @@ struct Flags {
   llvm::cl::opt<int64_t> linkRate{"link-bytes-per-second",
                                   llvm::cl::desc("What the network between ranks sends, for predicted times (default: all ranks are on one machine)"),
                                   llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::OptionCategory cuda{"CUDA (with --target=cuda)"};
+  llvm::cl::list<std::string> architectures{"cuda-architectures",
+                                            llvm::cl::desc("GPUs that the kernels are compiled for, the last also as PTX for later ones (default sm_80,sm_90,sm_100)"),
+                                            llvm::cl::value_desc("sm_N,..."), llvm::cl::CommaSeparated, llvm::cl::cat(cuda)};
+  llvm::cl::opt<std::string> emitCuda{"emit-cuda", llvm::cl::desc("Write the CUDA C++ of all kernels, too (default none; -: standard output)"),
+                                      llvm::cl::value_desc("FILE.cu"), llvm::cl::cat(cuda)};
+  llvm::cl::opt<std::string> cudaReport{"cuda-report",
+                                        llvm::cl::desc("Write registers, spilled, local and shared bytes of each kernel and architecture (default none)"),
+                                        llvm::cl::value_desc("FILE.json"), llvm::cl::cat(cuda)};
   zero::ImportFlags import{category};
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
@@ -81,10 +92,11 @@ int writeFile(StringRef path, llvm::function_ref<void(raw_ostream &)> write) {
 }
 
 /// The rates that the flags ask for; says why not.
-std::optional<zero::TargetRates> readRates(const Flags &flags) {
-  zero::TargetRates rates = zero::getTargetRates();
+std::optional<zero::TargetRates> readRates(const Flags &flags, bool isCuda) {
+  zero::TargetRates rates = zero::getTargetRates(isCuda ? "cuda" : "cpu");
   bool given = flags.calibration.getNumOccurrences() != 0;
-  std::string path = given ? flags.calibration.getValue() : zero::getCalibrationPath();
+  // What was measured is a CPU.
+  std::string path = given ? flags.calibration.getValue() : isCuda ? "" : zero::getCalibrationPath();
   if (!(given && path == "none") && !path.empty()) {
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file && (given || file.getError() != std::errc::no_such_file_or_directory)) {
@@ -166,19 +178,77 @@ zero::Expected<zero::ModelSkeleton> makeSkeleton(ModuleOp module, const std::str
   return skeleton;
 }
 
-/// Both instruction-set variants; the runtime picks one that all ranks have.
-int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsFolder, const std::string &command, const zero::TargetRates &rates) {
+/// What is wrong with the flags of target cuda; empty: nothing.
+std::string checkCudaFlags(const Flags &flags, const zero::PipelineRequest &request, bool isCuda) {
+  auto given = [](const llvm::cl::Option &flag) { return flag.getNumOccurrences() != 0; };
+  for (const llvm::cl::Option *flag : std::initializer_list<const llvm::cl::Option *>{std::addressof(flags.architectures), std::addressof(flags.emitCuda), std::addressof(flags.cudaReport)}) {
+    if (!given(*flag))
+      continue;
+    const std::string name = "--" + flag->ArgStr.str();
+    if (!isCuda)
+      return name + " is of target cuda, but the program is for cpu";
+    if (flags.planOnly)
+      return "--plan-only compiles no kernels, but " + name + " is given";
+    if (request.stopAfter != zero::Phase::Plan)
+      return name + " is of the whole program, but --compile-to=" + zero::getPhaseName(request.stopAfter).str() + " stops before";
+  }
+  for (const std::string &name : flags.architectures) {
+    StringRef number = name;
+    unsigned version;
+    if (!number.consume_front("sm_") || number.getAsInteger(10, version) || version < 80)
+      return "--cuda-architectures has '" + name + "' but takes sm_N, sm_80 at least";
+  }
+  if (isCuda && given(flags.calibration) && flags.calibration != "none")
+    return "--calibration=" + flags.calibration + " holds rates of a CPU, but the program is for cuda";
+  return "";
+}
+
+/// A program's kernels: objects for CPUs, or code for GPUs.
+struct Kernels {
   std::vector<zero::KernelObject> objects;
+  std::optional<zero::CudaCode> cuda;
+};
+
+/// Both instruction-set variants; the runtime picks one that all ranks have.
+int compileForCpu(ModuleOp module, Kernels &kernels) {
   for (zero::CpuVariant variant : {zero::CpuVariant::X86_64_V3, zero::CpuVariant::X86_64_V4}) {
     zero::Expected<std::string> bytes = zero::compileKernels(module, variant);
     if (!bytes.ok())
       return fail(bytes.status().exitCode(), bytes.status().message());
-    objects.push_back({variant, std::move(*bytes)});
+    kernels.objects.push_back({variant, std::move(*bytes)});
   }
+  return 0;
+}
+
+/// One source, and what NVRTC makes of it.
+int compileForCuda(ModuleOp module, const Flags &flags, Kernels &kernels) {
+  zero::Expected<std::string> source = zero::makeCudaSource(module);
+  if (!source.ok())
+    return fail(source.status().exitCode(), source.status().message());
+  // First: it is there to be read where NVRTC refuses it.
+  if (flags.emitCuda.getNumOccurrences())
+    if (int code = writeFile(flags.emitCuda, [&](raw_ostream &os) { os << *source; }))
+      return code;
+  std::vector<std::string> architectures(flags.architectures.begin(), flags.architectures.end());
+  if (architectures.empty())
+    architectures.assign(std::begin(zero::kCudaArchitectures), std::end(zero::kCudaArchitectures));
+  zero::Expected<zero::CudaCode> compiled = zero::compileCuda(std::move(*source), architectures);
+  if (!compiled.ok())
+    return fail(compiled.status().exitCode(), compiled.status().message());
+  kernels.cuda = std::move(*compiled);
+  if (!flags.cudaReport.getNumOccurrences())
+    return 0;
+  return writeFile(flags.cudaReport, [&](raw_ostream &os) { zero::writeCudaReport(*kernels.cuda, os); });
+}
+
+int writeBinary(ModuleOp module, const Flags &flags, const std::string &weightsFolder, const std::string &command, const zero::TargetRates &rates) {
+  Kernels kernels;
+  if (int code = zero::plan::isForCuda(module) ? compileForCuda(module, flags, kernels) : compileForCpu(module, kernels))
+    return code;
   zero::Expected<zero::ModelSkeleton> skeleton = makeSkeleton(module, weightsFolder);
   if (!skeleton.ok())
     return fail(skeleton.status().exitCode(), skeleton.status().message());
-  zero::Status written = zero::writePlanBinary(module, objects, weightsFolder, flags.output, command, &*skeleton, rates);
+  zero::Status written = zero::writePlanBinary(module, kernels.objects, weightsFolder, flags.output, command, &*skeleton, rates, kernels.cuda ? &*kernels.cuda : nullptr);
   return written.ok() ? 0 : fail(written.exitCode(), written.message());
 }
 
@@ -187,7 +257,7 @@ std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
   std::string command = "zero-compile";
   for (size_t i = 1; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], name = argument.ltrim('-').split('=').first;
-    if (argument.starts_with("-") && (name == "world-size" || name == "o" || name == "report")) {
+    if (argument.starts_with("-") && (name == "world-size" || name == "o" || name == "report" || name == "emit-cuda" || name == "cuda-report")) {
       i += !argument.contains('=');
       continue;
     }
@@ -200,7 +270,7 @@ std::string commandWithoutWorldSize(ArrayRef<const char *> arguments) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Flags flags;
-  llvm::cl::HideUnrelatedOptions({&flags.category, &flags.pipeline.getCategory()});
+  llvm::cl::HideUnrelatedOptions({&flags.category, &flags.pipeline.getCategory(), &flags.cuda});
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, "zero-compile: compiles a model into one training program for all ranks\n", &llvm::errs()))
     return kUsage;
   if (flags.helpConfig) {
@@ -256,10 +326,6 @@ int main(int argc, char **argv) {
       return fail(kUsage, "--report=" + path + " is of the whole plan, but --compile-to=" + zero::getPhaseName(request->stopAfter) + " stops before");
   }
 
-  std::optional<zero::TargetRates> rates = readRates(flags);
-  if (!rates)
-    return kBadInput;
-
   DialectRegistry registry;
   zero::registerDialects(registry);
   MLIRContext context(registry);
@@ -278,6 +344,14 @@ int main(int argc, char **argv) {
   // Nothing here assumes a size: a plan for the wrong number of ranks would be found out only at launch.
   if (!flags.pipeline.isWorldSizeGiven() && !(*module)->hasAttr(zero::kConfigAttrName) && !zero::isForwardOnly(*module))
     return fail(kUsage, "--world-size is required");
+
+  const bool isCuda = request->target.target == zero::Target::Cuda || zero::plan::isForCuda(*module);
+  if (std::string wrong = checkCudaFlags(flags, *request, isCuda); !wrong.empty())
+    return fail(kUsage, wrong);
+
+  std::optional<zero::TargetRates> rates = readRates(flags, isCuda);
+  if (!rates)
+    return kBadInput;
 
   int failureExitCode = kFailed;
   request->failureExitCode = &failureExitCode;

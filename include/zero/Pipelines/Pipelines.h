@@ -33,11 +33,30 @@ void buildReentry(Phase completed, const TrainingConfig &config, mlir::OpPassMan
 /// Adds the last passes of phase schedule, through which a schedule that other passes or hands have changed is entered again.
 void buildScheduleEnd(const TrainingConfig &config, mlir::OpPassManager &passes);
 
+/// What a program is compiled for.
+enum class Target { Cpu, Cuda };
+
+/// What flags say of the target; unset members leave the choice to the module or the default.
+struct TargetRequest {
+  std::optional<Target> target;
+  bool deterministic = false, fast = false;
+  std::optional<int64_t> cudaWorkspaceBytes;
+
+  static constexpr int64_t kCudaWorkspaceBytes = 32 << 20; ///< of a product, where nothing else is asked
+  /// Whether anything is asked that only cuda has.
+  bool needsCuda() const { return deterministic || fast || cudaWorkspaceBytes; }
+};
+
+/// Records the target (`plan.target` and its companions, dialects/Plan) on a module that has none; what contradicts the recorded one is
+/// an error.
+mlir::LogicalResult resolveTarget(mlir::ModuleOp module, const TargetRequest &request);
+
 /// What flags and a configuration file ask for; unset members leave the choice to the file, the module or the default.
 struct PipelineRequest {
   TrainingConfig config;  ///< of `--config`, or defaults
   std::optional<int64_t> stage, worldSize;
   bool prefetch = false, remarks = false;
+  TargetRequest target;
   Phase stopAfter = Phase::Schedule;
   std::string dumpDirectory;
   /// The folder that relative paths of weights start from (empty: the current one), and the one of the file that the module is

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "zero/Analysis/TargetRates.h"
+#include "zero/Codegen/CudaCodegen.h"
 #include "zero/Container/ModelSkeleton.h"
 #include "zero/Runtime/Base/Status.h"
 #include "zero/Runtime/Kernels/Kernel.h"
@@ -22,10 +23,11 @@ struct KernelObject {
 /// `weightsFolder`, and their checksums are verified, while they are written: memory does not grow with them.
 /// `command` is the command that compiled the plan (without --world-size and -o), which messages about
 /// recompiling repeat. The error is the caller's to print.
-/// `model`, where there is one, goes into the file too. `rates`: what times are predicted from.
+/// `model`, where there is one, goes into the file too. `rates`: what times are predicted from. `cuda`: the code of a plan of target cuda,
+/// which has no kernel objects.
 Status writePlanBinary(mlir::ModuleOp module, llvm::ArrayRef<KernelObject> kernels,
                        llvm::StringRef weightsFolder, llvm::StringRef path, llvm::StringRef command = "",
-                       const ModelSkeleton *model = nullptr, const TargetRates &rates = getTargetRates());
+                       const ModelSkeleton *model = nullptr, const TargetRates &rates = getTargetRates(), const CudaCode *cuda = nullptr);
 
 /// The trained and frozen tensors of a plan, as the model that it came from may hold them. `modelFile`: that model as
 /// `nn.data` names it.

@@ -23,7 +23,7 @@ static std::string getVariantName(CpuVariant variant) {
 }
 
 Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder,
-                       StringRef path, StringRef command, const ModelSkeleton *model, const TargetRates &rates) {
+                       StringRef path, StringRef command, const ModelSkeleton *model, const TargetRates &rates, const CudaCode *cuda) {
   for (auto buffer : module.getOps<plan::BufferOp>())
     if (!buffer.getOffset())
       return Status::programFailed("buffer '" + buffer.getSymName().str() +
@@ -45,6 +45,11 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
     model->addTo(writer);
   for (const KernelObject &object : kernels)
     writer.addSection(SectionKind::KernelObject, getVariantName(object.variant), object.bytes);
+  if (cuda) {
+    for (const CudaImage &image : cuda->images)
+      writer.addSection(image.isPtx ? SectionKind::CudaPtx : SectionKind::CudaBinary, image.label, image.bytes);
+    writer.addSection(SectionKind::CudaSource, "kernels.cu", cuda->source);
+  }
   std::string folder = weightsFolder.str();
   writer.addSection(SectionKind::Frozen, "", weights.frozenBytes, [&](const ContainerWriter::Sink &sink) {
     return planbinary::produceFrozen(weights, folder, sink);

@@ -34,9 +34,13 @@ public:
     plan.predicted_exposed_ns = step.exposed;
     plan.calibration = rates.machine;
     plan.least_loss_scale = getLeastLossScale();
+    addTarget();
     addMemory();
-    for (auto kernel : module.getOps<plan::KernelOp>())
-      setSliceBytes(addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems()), kernel);
+    for (auto kernel : module.getOps<plan::KernelOp>()) {
+      const uint32_t number = addKernel(kernel.getSymName(), /*generated=*/true, kernel.getItems());
+      setSliceBytes(number, kernel);
+      setLaunch(*plan.kernels[number], kernel);
+    }
     for (auto section : module.getOps<plan::SectionOp>())
       addSection(section);
     addBuckets();
@@ -71,6 +75,15 @@ private:
     return static_cast<float>(fixed != 0 ? fixed : getConfigNumber(module, "fp16.min_loss_scale", 1));
   }
 
+  void addTarget() {
+    if (!plan::isForCuda(module))
+      return;
+    plan.target = "cuda";
+    plan.deterministic = module->hasAttr(plan::kDeterministicAttrName);
+    plan.fast = module->hasAttr(plan::kFastAttrName);
+    plan.cuda_workspace_bytes = plan::getCudaWorkspaceBytes(module);
+  }
+
   void addMemory() {
     llvm::StringMap<uint32_t> arenas;
     for (auto arena : module.getOps<plan::ArenaOp>()) {
@@ -102,6 +115,14 @@ private:
     for (Type one : llvm::concat<const Type>(type.getInputs(), type.getResults())) {
       auto tensor = cast<RankedTensorType>(one);
       plan.kernels[number]->slice_bytes.push_back(tensor.getNumElements() * getElementBytes(tensor.getElementType()));
+    }
+  }
+
+  static void setLaunch(schema::KernelT &record, plan::KernelOp kernel) {
+    if (std::optional<plan::LaunchAttr> launch = kernel.getLaunch()) {
+      record.grid_blocks = launch->getBlocks();
+      record.block_threads = launch->getThreads();
+      record.shared_bytes = launch->getShared();
     }
   }
 

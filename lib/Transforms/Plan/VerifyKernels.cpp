@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Plan/PlanOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "zero/Runtime/Kernels/Kernel.h"
 #include "zero/Transforms/Plan/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -56,10 +57,18 @@ private:
     if (!prepared.insert(key).second)
       return success();
     // The library itself says what it takes, as it will when the program starts.
-    auto kernel = prepareKernel(std::string_view(name.data(), name.size()), dispatch.getIntegers(), dispatch.getReals(), KernelOptions());
-    if (kernel.ok())
+    Status status = ask(std::string_view(name.data(), name.size()), dispatch);
+    if (status.ok())
       return success();
-    return dispatch.emitError() << kernel.status().message();
+    return dispatch.emitError() << status.message();
+  }
+
+  Status ask(std::string_view name, plan::DispatchOp dispatch) {
+    if (!plan::isForCuda(getOperation()))
+      return prepareKernel(name, dispatch.getIntegers(), dispatch.getReals(), KernelOptions()).status();
+    CudaOptions options;
+    options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(getOperation());
+    return planCudaLaunches(name, dispatch.getIntegers(), dispatch.getReals(), options).status();
   }
 
   StringRef findNearest(StringRef name) const {

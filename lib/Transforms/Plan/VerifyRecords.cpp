@@ -4,6 +4,7 @@
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/CudaSchedule.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include "zero/Runtime/Kernels/SliceBytes.h"
@@ -127,6 +128,21 @@ private:
       return kernel.emitError() << "kernel @" << kernel.getSymName() << " has no function @" << kernel.getBodyFunction();
     if (int64_t items = getKernelItems(body); static_cast<int64_t>(kernel.getItems()) != items)
       return kernel.emitError() << "kernel @" << kernel.getSymName() << " says that it has " << kernel.getItems() << " items and has " << items;
+    return checkLaunch(kernel, body);
+  }
+
+  /// A kernel for GPUs is launched as its code is written: both are functions of its shape.
+  LogicalResult checkLaunch(plan::KernelOp kernel, func::FuncOp body) {
+    const bool isCuda = plan::isForCuda(module);
+    std::optional<plan::LaunchAttr> launch = kernel.getLaunch();
+    if (!isCuda && launch)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " is launched as " << *launch << ", but the plan is for target cpu";
+    if (!isCuda)
+      return success();
+    if (!launch)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " of target cuda does not say how it is launched";
+    if (plan::LaunchAttr expected = getCudaLaunch(body); *launch != expected)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " is launched as " << *launch << ", but its code is written for " << expected;
     return success();
   }
 
