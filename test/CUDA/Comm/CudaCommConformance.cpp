@@ -1,0 +1,153 @@
+//===- CudaCommConformance.cpp - Collectives of device memory, by many ranks ==//
+//
+// CudaCommConformance CHANNELS MODE [RANKS]: as RANKS threads of this process, or without RANKS as a process of a job that mpirun started.
+// CHANNELS: nccl | deterministic | staged | claimed (as nccl, but the sums are said to be in rank order, which they are not) | nccl-shared (all
+// ranks on one GPU) | no-kernels (as deterministic, without the kernels for it). MODE: conform (conform-small: up to a thousand elements), or how the last rank goes astray in the middle of a stream of collectives:
+// stop (SIGSTOP) | kill (SIGKILL) | exit | stick | return (as if it were done) | absent (it comes to no communicator); `run` does nothing of that, for errors that are injected.
+//
+//===----------------------------------------------------------------------===//
+#include "test/CUDA/Comm/StreamConformance.h"
+#include "test/CUDA/Support/CompileText.h"
+#include "zero/Runtime/HAL/OrderedSumKernel.h"
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <unistd.h>
+
+using namespace zero;
+
+namespace {
+
+constexpr FloatType kTypes[] = {FloatType::F32, FloatType::F16, FloatType::BF16};
+constexpr uint64_t kSizes[] = {1, 3, 64, 1000, 260095, 260097, 655360 + 17};
+constexpr unsigned kSlowRanks = 2; // the largest sizes take long in the simulation
+
+Expected<std::unique_ptr<DeviceModule>> compileSums(StreamDevice &device) {
+  std::vector<std::string> lines;
+  for (FloatType type : kTypes)
+    for (FloatType target : kTypes)
+      lines.push_back(orderedSumInstantiation(type, target));
+  return test::compileText(device, {"lib/Runtime/Kernels/CUDA/OrderedSum.cuh"}, lines);
+}
+
+Status conform(Bootstrap &bootstrap, StreamDevice &device, StreamChannels &channels, std::byte *memory, uint64_t bytes, test::Sums sums, bool large) {
+  bootstrap.view().moveTo(1, JobView::kReadingData);
+  // Two channels, each with half of the memory, on streams of their own.
+  std::unique_ptr<StreamChannel> channel[2];
+  std::unique_ptr<Queue> queues[2];
+  for (int i = 0; i < 2; ++i) {
+    ZERO_ASSIGN_OR_RETURN(channel[i], channels.create());
+    queues[i] = device.createQueue({"gather", 16, /*onCallingThread=*/true, 0}, bootstrap.failure());
+  }
+  auto check = [&](int i) -> Status {
+    test::StreamConformance conformance(bootstrap, device, *channel[i], queues[i]->stream(), memory + i * (bytes / 2), bytes / 2, sums);
+    for (uint64_t size : kSizes)
+      if (size <= 1000 || (large && bootstrap.size() <= kSlowRanks))
+        ZERO_RETURN_IF_ERROR(conformance.check(size));
+    return {};
+  };
+  if (channel[0]->blocks()) { // at once, by two threads, as queues do
+    Status other;
+    std::thread thread([&] {
+      other = device.bindThread();
+      if (other.ok())
+        other = check(1);
+    });
+    Status here = check(0);
+    thread.join();
+    ZERO_RETURN_IF_ERROR(here);
+    ZERO_RETURN_IF_ERROR(other);
+  } else { // one thread puts both on their streams, in the same order on all ranks
+    ZERO_RETURN_IF_ERROR(check(0));
+    ZERO_RETURN_IF_ERROR(check(1));
+  }
+  if (bootstrap.rank() == 0)
+    std::printf("%u ranks conform\n", bootstrap.size());
+  return {};
+}
+
+/// A hundred collectives, of which the last rank does not see the end.
+Status stray(Bootstrap &bootstrap, StreamDevice &device, StreamChannels &channels, std::byte *memory, const std::string &mode) {
+  const bool last = bootstrap.rank() == bootstrap.size() - 1;
+  constexpr uint64_t kElements = 3000;
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamChannel> channel, channels.create());
+  bootstrap.view().moveTo(7, bootstrap.view().addPlace("micro_first"));
+  test::CountingObserver observer;
+  StreamCollective what;
+  what.kind = StreamCollective::Kind::ReduceScatter;
+  what.source = memory;
+  what.target = memory + bootstrap.rank() * kElements * sizeof(float);
+  what.staging = memory + bootstrap.size() * kElements * sizeof(float);
+  what.elements = kElements;
+  what.name = bootstrap.view().addName({"reduce_scatter", "b2", "h.0.q", "reduce_scatter b2 (h.0.q ...)"});
+  what.origin = "reduce_scatter b2 (h.0.q ...)";
+  what.observer = &observer;
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCollective> prepared, channel->prepare(what));
+  std::unique_ptr<Queue> queue = device.createQueue({"reduce", 16, /*onCallingThread=*/true, 0}, bootstrap.failure());
+  for (int i = 0; i < 100; ++i) {
+    if (Status enqueued = prepared->enqueue(queue->stream()); !enqueued.ok())
+      bootstrap.failure().raise(enqueued.annotate(what.origin)); // as queues do: the first failure counts
+    if (!device.synchronize(queue->stream(), bootstrap.failure()) || bootstrap.failure().raised())
+      return bootstrap.failure().status();
+    if (!last || i != 50)
+      continue;
+    if (mode == "stop" || mode == "kill")
+      ::raise(mode == "stop" ? SIGSTOP : SIGKILL);
+    if (mode == "exit")
+      ::_exit(0);
+    if (mode == "stick")
+      while (!bootstrap.failure().raised())
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (mode == "return")
+      return Status::programFailed("went away");
+  }
+  return {};
+}
+
+Status runRank(Bootstrap &bootstrap, const std::string &kind, const std::string &mode) {
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(kind == "nccl-shared" ? 0 : bootstrap.rank(), /*shared=*/kind == "staged"));
+  ZERO_RETURN_IF_ERROR(device->bindThread());
+  const uint64_t bytes = 2 * test::StreamConformance::bytesFor(kSizes[std::size(kSizes) - 1], std::min(bootstrap.size(), kSlowRanks));
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", bytes));
+  std::unique_ptr<DeviceModule> sums;
+  if (kind != "staged" && kind != "no-kernels") {
+    ZERO_ASSIGN_OR_RETURN(sums, compileSums(*device));
+  }
+  StreamChannelOptions options;
+  options.deterministic = kind == "deterministic" || kind == "no-kernels";
+  options.memory = {{arena->data(), arena->size()}};
+  std::unique_ptr<StreamChannels> channels;
+  if (kind == "staged")
+    channels = createStagedChannels(bootstrap, *device);
+  else {
+    ZERO_ASSIGN_OR_RETURN(channels, createNcclChannels(bootstrap, *device, sums.get(), options));
+  }
+  if (mode == "absent" && bootstrap.rank() == bootstrap.size() - 1) { // what comes before NCCL's own exchange, and no more
+    char id[128];
+    ZERO_RETURN_IF_ERROR(bootstrap.agree({}));
+    ZERO_RETURN_IF_ERROR(bootstrap.broadcast(id, sizeof id, 0));
+    while (!bootstrap.failure().raised())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return {};
+  }
+  if (mode.starts_with("conform"))
+    return conform(bootstrap, *device, *channels, arena->data(), arena->size(), kind == "nccl" ? test::Sums::Near : test::Sums::SameBits, mode == "conform");
+  return stray(bootstrap, *device, *channels, arena->data(), mode);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: CudaCommConformance CHANNELS MODE [RANKS]\n");
+    return 2;
+  }
+  const std::string kind = argv[1], mode = argv[2];
+  JobOptions options;
+  options.timeoutSeconds = mode.starts_with("conform") ? 120 : 2;
+  options.record = [](const JobView &, const std::vector<unsigned> &ranks) { return "; kept " + std::to_string(ranks.size()) + " ranks"; };
+  options.report = [](const Status &status) { std::fprintf(stderr, "CudaCommConformance: %s\n", status.message().c_str()); };
+  auto body = [&](Bootstrap &bootstrap) { return runRank(bootstrap, kind, mode); };
+  return argc > 3 ? runLoopback(static_cast<unsigned>(std::atoi(argv[3])), options, body) : runMpi(options, body);
+}

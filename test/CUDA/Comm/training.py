@@ -1,0 +1,100 @@
+"""training.py WORK: golden mlp on two ranks through every --comm of a program for GPUs, on the simulated driver.
+
+Losses and exported parameters of --deterministic over NCCL, through the host (mpi, loopback) and at all stages are the same bits; sent bytes are
+those that zero-compile printed; another --timeout or a rank that is killed or stopped ends the job with one line.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+WORK = pathlib.Path(sys.argv[1])
+GOLDEN = pathlib.Path(os.environ["ZERO_GOLDEN_DIR"])
+STEPS = 3
+
+
+def run(command, code=0):
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    if result.returncode != code:
+        sys.exit(f"exit code {result.returncode}, not {code}: {' '.join(map(str, command))}\n{result.stdout[-3000:]}")
+    return result.stdout
+
+
+def compile_program(name, stage, *flags):
+    expected = json.loads((GOLDEN / "mlp.json").read_text())
+    config = WORK / f"{name}.json"
+    config.write_text(json.dumps({"train_micro_batch_size_per_gpu": expected["global_batch"] // 2, "gradient_clipping": 1.0,
+                                  "optimizer": {"type": "AdamW", "params": expected["adamw"]}, "zero_optimization": {"stage": stage}}))
+    said = run(["zero-compile", GOLDEN / "mlp.onnx", "--target=cuda", "--cuda-workspace-bytes=0", "--cuda-architectures=sm_90", "--loss=cross-entropy", "--labels=y", "--config", config,
+                "--world-size=2", "-o", WORK / f"{name}.bin", *flags])
+    sent = said[said.index("bytes sent per rank and step"):]
+    return {key: int(re.search(rf"{key} +(\d+)", sent).group(1)) for key in ("all_gather", "reduce_scatter", "control") if key in sent}
+
+
+def train(name, comm):
+    metrics, export = WORK / f"{name}-{comm}.jsonl", WORK / f"{name}-{comm}.safetensors"
+    command = ["zero-run", WORK / f"{name}.bin", "--data", GOLDEN / "mlp.data.npz", "--steps", STEPS, "--metrics", metrics, "--export", export, f"--comm={comm}"]
+    run(command if comm == "loopback" else ["mpirun", "-n", 2, *command])
+    rows = [json.loads(line) for line in metrics.read_text().splitlines()]
+    bits = hashlib.sha256(repr([(row["loss"], row["grad_norm"]) for row in rows]).encode() + export.read_bytes()).hexdigest()
+    return rows, bits
+
+
+def check_bits_and_bytes():
+    seen = {}
+    for stage in range(4):
+        name = f"stage{stage}"
+        sent = compile_program(name, stage, "--deterministic")
+        for comm in ("nccl", "mpi", "loopback") if stage in (0, 3) else ("nccl",):
+            rows, bits = train(name, comm)
+            seen.setdefault(bits, []).append(f"{name} {comm}")
+            for row in rows:
+                for key, count in sent.items():
+                    if row[f"comm_bytes_{key}"] != count:
+                        sys.exit(f"{name} {comm}: {row[f'comm_bytes_{key}']} bytes of {key} were sent, the compiler said {count}")
+    if len(seen) != 1:
+        sys.exit(f"not the same bits: {list(seen.values())}")
+    print(f"{len(next(iter(seen.values())))} deterministic runs have the same bits, and send what was printed")
+    # NCCL's own sums: of two ranks in float32 there is one order.
+    compile_program("plain", 3)
+    rows, bits = train("plain", "nccl")
+    print("without --deterministic", "the same" if bits in seen else "other", "bits with two ranks")
+
+
+def check_lost_rank(kind):
+    """Rank 1 is stopped or killed in the middle of training."""
+    recorder = WORK / f"records-{kind}"
+    command = ["mpirun", "--mca", "orte_abort_on_non_zero_status", "0", "-n", 2, "zero-run", WORK / "stage3.bin", "--data", GOLDEN / "mlp.data.npz", "--epochs", 1000000,
+               "--timeout-seconds=3", f"--flight-recorder={recorder}"]
+    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in job.stdout:
+        if line.startswith("step 10/"):
+            break
+    children = subprocess.run(["pgrep", "-P", str(job.pid), "zero-run"], capture_output=True, text=True).stdout.split()
+    victim = next(int(pid) for pid in children if b"OMPI_COMM_WORLD_RANK=1\0" in pathlib.Path(f"/proc/{pid}/environ").read_bytes())
+    begin = time.monotonic()
+    os.kill(victim, signal.SIGSTOP if kind == "stop" else signal.SIGKILL)
+    said = job.stdout.read()
+    job.wait()
+    lines = [line for line in said.splitlines() if line.startswith("zero-run: ")]
+    state = "is stopped" if kind == "stop" else "has ended"
+    pattern = (rf"zero-run: rank 0: step \d+: \w+: \w+ \S+ ?(\(.*\))?: (timed out after 3 s, still waiting|waited in vain) for rank 1 \(in step \d+, .*; process {victim} {state}\); "
+               rf"rank 0 arrived; the last collectives of each rank are in '{re.escape(str(recorder))}'")
+    if len(lines) != 1 or not re.fullmatch(pattern, lines[0]):
+        sys.exit(f"{kind}: unexpected: {lines or said[-2000:]}")
+    if time.monotonic() - begin > 30:
+        sys.exit(f"{kind}: the job took {time.monotonic() - begin:.0f} s to end")
+    records = json.loads((recorder / "rank-0.json").read_text())["entries"]
+    if records[-1]["state"] != "started" or records[-1]["bytes"] == 0 or not all(entry["state"] == "completed" for entry in records[:-2]):
+        sys.exit(f"{kind}: the flight recorder says {records[-3:]}")
+    print(f"{kind}: one line, and a flight record")
+
+
+check_bits_and_bytes()
+for kind in ("stop", "kill"):
+    check_lost_rank(kind)
