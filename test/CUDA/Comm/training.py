@@ -1,7 +1,7 @@
-"""training.py WORK: golden mlp on two ranks through every --comm of a program for GPUs, on the simulated driver.
+"""training.py WORK: golden mlp on two and three ranks through every --comm of a program for GPUs, on the simulated driver.
 
-Losses and exported parameters of --deterministic over NCCL, through the host (mpi, loopback) and at all stages are the same bits; sent bytes are
-those that zero-compile printed; another --timeout or a rank that is killed or stopped ends the job with one line.
+Losses and exported parameters of --deterministic over NCCL, through the host (mpi, loopback) and at all stages are the same bits, in 16 bits too; sent
+bytes are those that zero-compile printed; a rank that is killed or stopped ends the job with one line.
 """
 import hashlib
 import json
@@ -25,21 +25,22 @@ def run(command, code=0):
     return result.stdout
 
 
-def compile_program(name, stage, *flags):
+def compile_program(name, stage, *flags, ranks=2, precision=None):
+    """What the compiler says that each rank sends in a step."""
     expected = json.loads((GOLDEN / "mlp.json").read_text())
     config = WORK / f"{name}.json"
-    config.write_text(json.dumps({"train_micro_batch_size_per_gpu": expected["global_batch"] // 2, "gradient_clipping": 1.0,
-                                  "optimizer": {"type": "AdamW", "params": expected["adamw"]}, "zero_optimization": {"stage": stage}}))
+    config.write_text(json.dumps({"train_micro_batch_size_per_gpu": expected["global_batch"] // ranks, "gradient_clipping": 1.0,
+                                  "optimizer": {"type": "AdamW", "params": expected["adamw"]}, "zero_optimization": {"stage": stage}} | (precision or {})))
     said = run(["zero-compile", GOLDEN / "mlp.onnx", "--target=cuda", "--cuda-workspace-bytes=0", "--cuda-architectures=sm_90", "--loss=cross-entropy", "--labels=y", "--config", config,
-                "--world-size=2", "-o", WORK / f"{name}.bin", *flags])
+                f"--world-size={ranks}", "-o", WORK / f"{name}.bin", *flags])
     sent = said[said.index("bytes sent per rank and step"):]
     return {key: int(re.search(rf"{key} +(\d+)", sent).group(1)) for key in ("all_gather", "reduce_scatter", "control") if key in sent}
 
 
-def train(name, comm):
+def train(name, comm, ranks=2):
     metrics, export = WORK / f"{name}-{comm}.jsonl", WORK / f"{name}-{comm}.safetensors"
     command = ["zero-run", WORK / f"{name}.bin", "--data", GOLDEN / "mlp.data.npz", "--steps", STEPS, "--metrics", metrics, "--export", export, f"--comm={comm}"]
-    run(command if comm == "loopback" else ["mpirun", "-n", 2, *command])
+    run(command if comm == "loopback" else ["mpirun", "-n", ranks, *command])
     rows = [json.loads(line) for line in metrics.read_text().splitlines()]
     bits = hashlib.sha256(repr([(row["loss"], row["grad_norm"]) for row in rows]).encode() + export.read_bytes()).hexdigest()
     return rows, bits
@@ -60,10 +61,22 @@ def check_bits_and_bytes():
     if len(seen) != 1:
         sys.exit(f"not the same bits: {list(seen.values())}")
     print(f"{len(next(iter(seen.values())))} deterministic runs have the same bits, and send what was printed")
-    # NCCL's own sums: of two ranks in float32 there is one order.
-    compile_program("plain", 3)
-    rows, bits = train("plain", "nccl")
-    print("without --deterministic", "the same" if bits in seen else "other", "bits with two ranks")
+
+
+def check_orders():
+    """NCCL's own sums: of two ranks in float32 there is one order, of three there are others, and in 16 bits it rounds in between."""
+    bf16 = {"bf16": {"enabled": True}}
+    for ranks, name, precision in ((2, "float32", None), (3, "float32", None), (2, "bf16", bf16), (3, "bf16", bf16),
+                                   (3, "bf16 kept in float32", bf16 | {"data_types": {"grad_accum_dtype": "fp32"}})):
+        file = f"{name.replace(' ', '-')}-{ranks}"
+        compile_program(file, 2, "--deterministic", ranks=ranks, precision=precision)
+        compile_program(file + "-plain", 2, ranks=ranks, precision=precision)
+        _, host = train(file, "loopback", ranks)
+        _, deterministic = train(file, "nccl", ranks)
+        _, plain = train(file + "-plain", "nccl", ranks)
+        if deterministic != host:
+            sys.exit(f"{ranks} ranks, {name}: NCCL with --deterministic gives other bits than the host")
+        print(f"{ranks} ranks, {name}: NCCL's own sums give {'the same' if plain == host else 'other'} bits")
 
 
 def check_lost_rank(kind):
@@ -96,5 +109,6 @@ def check_lost_rank(kind):
 
 
 check_bits_and_bytes()
+check_orders()
 for kind in ("stop", "kill"):
     check_lost_rank(kind)
