@@ -41,11 +41,6 @@ if os.path.exists(os.path.join(config.zero_source_dir, ".venv-bench", "installed
 if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-compile")):
     config.available_features.add("compiler")
 
-# The simulated CUDA driver and libraries (test/CUDA/Shim), which a build with the toolkit's headers makes.
-shim = os.path.join(config.zero_binary_dir, "test", "CUDA", "Shim", "lib")
-config.substitutions.append(("%shim", shim))
-if os.path.exists(os.path.join(shim, "libcuda.so.1")):
-    config.available_features.add("cuda-shim")
 # The compiler of CUDA kernels, which needs no GPU.
 if config.with_cuda == "ON" and subprocess.run([config.python, "-c", "import ctypes; ctypes.CDLL('libnvrtc.so.13')"], capture_output=True).returncode == 0:
     config.available_features.add("nvrtc")

@@ -160,8 +160,8 @@ Status CudaCommands::load(const Container &container) {
     }
   auto chosen = device.choose(codes);
   if (!chosen.ok())
-    return Status::badInput("'" + container.path() + "' holds " + chosen.status().message() + "; recompile with: " +
-                            recompileCommand(container, plan.world_size()) + " --cuda-architectures=" + device.architecture());
+    return Status::badInput("'" + container.path() + "' holds " + chosen.status().message() + "; recompile with --cuda-architectures=" +
+                            device.architecture() + " (it was compiled with: " + recompileCommand(container, plan.world_size()) + ")");
   ZERO_ASSIGN_OR_RETURN(std::string code, container.read(*sections[*chosen]));
   auto loaded = device.loadModule(code);
   if (!loaded.ok())
@@ -191,18 +191,11 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
   return {};
 }
 
-/// A grid of the plan as the device takes it.
-Expected<LaunchShape> shapeOf(const schema::Kernel &kernel) {
-  if (kernel.grid_blocks() == 0 || kernel.grid_blocks() > INT32_MAX || kernel.block_threads() == 0 || kernel.block_threads() > 1024)
-    return Status::badInput("the plan launches " + std::to_string(kernel.grid_blocks()) + " blocks of " + std::to_string(kernel.block_threads()) +
-                            " threads; a GPU takes 1 to 2147483647 of 1 to 1024");
-  return LaunchShape{{static_cast<uint32_t>(kernel.grid_blocks()), 1, 1}, {kernel.block_threads(), 1, 1}, kernel.shared_bytes()};
-}
-
 MadeCommand CudaCommands::makeKernel(KernelCall call, const CommandPlace &place) {
   void *stream = place.queue.stream();
   if (call.kernel.generated()) {
-    ZERO_ASSIGN_OR_RETURN(LaunchShape shape, shapeOf(call.kernel));
+    // The container's verifier has seen that a device can launch this.
+    const LaunchShape shape = {{static_cast<uint32_t>(call.kernel.grid_blocks()), 1, 1}, {call.kernel.block_threads(), 1, 1}, call.kernel.shared_bytes()};
     ZERO_ASSIGN_OR_RETURN(DeviceFunction *function, module->find(call.name));
     return std::unique_ptr<CommandWork>(std::make_unique<GeneratedLaunch>(device, *function, shape, std::move(call.pointers), stream));
   }

@@ -181,6 +181,8 @@ Status Executor::Impl::build() {
     queueOptions.priority = isCompute ? 0 : -1;
     queues[queue] = device->createQueue(queueOptions, bootstrap.failure());
   }
+  if (bootstrap.failure().raised()) // by a queue that cannot be made
+    return bootstrap.failure().status();
   if (streams && options.trace)
     times = std::make_unique<StreamTimes>(*streams, *options.trace);
   if (streams)

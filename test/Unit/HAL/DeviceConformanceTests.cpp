@@ -7,6 +7,7 @@
 #include "zero/Runtime/HAL/Stream.h"
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -220,6 +221,12 @@ TYPED_TEST(DeviceConformance, AFailureEndsEveryWait) {
 // Of devices with streams alone
 //===----------------------------------------------------------------------===//
 
+/// The simulated driver ends the process where it is misused; the driver of a GPU gives errors, and so does it while this lives.
+struct MisusesAreErrors {
+  MisusesAreErrors() { ::setenv("ZERO_SHIM_ON_ERROR", "return", /*overwrite=*/1); }
+  ~MisusesAreErrors() { ::unsetenv("ZERO_SHIM_ON_ERROR"); }
+};
+
 class StreamConformance : public testing::Test {
 protected:
   void SetUp() override {
@@ -342,6 +349,7 @@ TEST_F(StreamConformance, AFailureEndsAWaitForAStream) {
 }
 
 TEST_F(StreamConformance, CodeThatIsNoneIsRefused) {
+  MisusesAreErrors returned;
   auto module = device->loadModule("this is no machine code");
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.status().code(), ErrorCode::ProgramFailed);
@@ -369,6 +377,17 @@ TEST_F(StreamConformance, OtherBytesAreNotThoseOfArenas) {
   ASSERT_TRUE(after.ok());
   // Others may use the device at the same time: but for them the number would be the same.
   EXPECT_LT(*after, *before + (32 << 20));
+}
+
+/// An address of the host is none of the device's, and the reverse: the driver's error comes out, named.
+TEST_F(StreamConformance, AddressesOfTheOtherSideAreErrors) {
+  MisusesAreErrors returned;
+  std::vector<std::byte> host(kSize);
+  Status copied = device->copyAsync(at(0), host.data(), kSize, compute->stream());
+  if (copied.ok() && !device->synchronize(compute->stream(), failure))
+    copied = failure.status();
+  EXPECT_FALSE(copied.ok()) << "where the system lets GPUs read all of the host's memory, this is no error";
+  EXPECT_NE(copied.message().find("CUDA_ERROR_"), std::string::npos) << copied.message();
 }
 
 TEST(StreamDevices, ARankWithoutAGpuOfItsOwnIsAnError) {

@@ -58,7 +58,7 @@ Expected<std::unique_ptr<CudaPinnedMemory>> CudaPinnedMemory::allocate(std::shar
   const Driver &driver = context->driver;
   if (size)
     if (Status status = driver.check(driver.cuMemHostAlloc(&base, size, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc"); !status.ok())
-      return Status::programFailed(std::to_string(size) + " bytes of pinned memory cannot be allocated: " + status.message());
+      return Status::programFailed(std::to_string(size) + " bytes of pinned memory are not to be had: " + status.message());
   return std::unique_ptr<CudaPinnedMemory>(new CudaPinnedMemory(std::move(context), base, size));
 }
 

@@ -159,7 +159,7 @@ Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned localRank, boo
   ZERO_ASSIGN_OR_RETURN(const Driver *driver, Driver::get());
   int count = 0;
   if (Status status = driver->check(driver->cuDeviceGetCount(&count), "cuDeviceGetCount"); !status.ok() || count == 0)
-    return Status::badInput("no GPU is there for --device=cuda" + (status.ok() ? ": the driver of CUDA shows none" : ": " + status.message()));
+    return Status::badInput("the driver of CUDA shows no GPU" + (status.ok() ? "" : ": " + status.message()));
   const unsigned gpus = static_cast<unsigned>(count);
   if (localRank >= gpus && !shared)
     return Status::badInput("rank " + std::to_string(localRank) + " of this machine has no GPU of its own, of which the driver shows " +

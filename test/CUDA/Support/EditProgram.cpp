@@ -1,0 +1,84 @@
+//===- EditProgram.cpp - A program that no compile lets out ---------------===//
+//
+// EditProgram IN.bin list-waits                         prints "SECTION COMMAND" for each command that waits for events
+// EditProgram IN.bin OUT.bin drop-waits SECTION COMMAND that command waits for nothing
+// EditProgram IN.bin OUT.bin rename-kernels             generated kernels are called as the code does not call them
+// EditProgram IN.bin OUT.bin launch-nothing             they are launched with no blocks
+// EditProgram IN.bin OUT.bin overlap-copy               the first command of micro_first copies bytes onto themselves, further on
+//
+// Compilers refuse these (plan-verify): it is to be seen what the runtime and the simulated driver make of them.
+//
+//===----------------------------------------------------------------------===//
+#include "zero/Container/Container.h"
+#include "zero/Container/PlanView.h"
+#include <cstdio>
+#include <cstdlib>
+
+using namespace zero;
+
+static int fail(const std::string &message) {
+  std::fprintf(stderr, "EditProgram: %s\n", message.c_str());
+  return 3;
+}
+
+static std::string edit(schema::PlanT &plan, const std::string &what, const std::string &sectionName, size_t number) {
+  for (auto &section : plan.sections) {
+    if (what == "drop-waits" && section->name == sectionName) {
+      if (number >= section->commands.size() || section->commands[number]->waits.empty())
+        return "that command waits for no event";
+      section->commands[number]->waits.clear();
+      return "";
+    }
+    if (what == "overlap-copy" && section->name == "micro_first") {
+      auto &command = *section->commands.front();
+      const schema::Slice whole(0, 0, plan.buffers.front()->size_bytes, 0);
+      schema::CopyT copy;
+      copy.source = std::make_unique<schema::Slice>(whole.buffer(), 0, whole.size() / 2, 0);
+      copy.target = std::make_unique<schema::Slice>(whole.buffer(), whole.size() / 4, whole.size() / 2, 0);
+      command.action.Set(std::move(copy));
+      return "";
+    }
+  }
+  bool changed = false;
+  for (auto &kernel : plan.kernels)
+    if (kernel->generated && (what == "rename-kernels" || what == "launch-nothing")) {
+      changed = true;
+      if (what == "rename-kernels")
+        kernel->name += "_unheard_of";
+      else
+        kernel->grid_blocks = 0;
+    }
+  return changed ? "" : "nothing to change";
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    return fail("see the head of EditProgram.cpp");
+  auto container = Container::open(argv[1]);
+  if (!container.ok())
+    return fail(container.status().message());
+  std::unique_ptr<schema::PlanT> plan(container->plan().UnPack());
+  if (std::string(argv[2]) == "list-waits") {
+    for (const auto &section : plan->sections)
+      for (size_t i = 0; i < section->commands.size(); ++i)
+        if (!section->commands[i]->waits.empty())
+          std::printf("%s %zu\n", section->name.c_str(), i);
+    return 0;
+  }
+  std::string wrong = argc < 4 ? "what is to be edited is not said" : edit(*plan, argv[3], argc > 4 ? argv[4] : "", argc > 5 ? std::strtoul(argv[5], nullptr, 10) : 0);
+  if (!wrong.empty())
+    return fail(wrong);
+  flatbuffers::FlatBufferBuilder builder;
+  schema::FinishPlanBuffer(builder, schema::Plan::Pack(builder, plan.get()));
+  ContainerWriter writer;
+  for (const Container::Section &section : container->sections()) {
+    auto bytes = container->read(section);
+    if (!bytes.ok())
+      return fail(bytes.status().message());
+    if (section.kind == SectionKind::Plan)
+      bytes->assign(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+    writer.addSection(section.kind, section.label, std::move(*bytes));
+  }
+  Status written = writer.write(argv[2]);
+  return written.ok() ? 0 : fail(written.message());
+}
