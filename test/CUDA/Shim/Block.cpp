@@ -32,6 +32,16 @@ struct BlockThread {
   bool predicate = false;
 };
 
+/// Shared memory that is declared with a size, of all kernels of an object.
+struct SharedBytes {
+  std::byte *begin = nullptr;
+  uint64_t size = 0;
+  bool holds(const void *address) const {
+    auto *at = static_cast<const std::byte *>(address);
+    return at >= begin && at < begin + size;
+  }
+};
+
 /// Lanes of a warp that wait for each other.
 struct Meeting {
   unsigned mask = 0, arrived = 0;
@@ -444,12 +454,6 @@ void BlockRunner::abandon(CUresult code) {
   leave();
 }
 
-/// Where abandonKernel lets the interrupted thread go on.
-void leaveAfterFault() {
-  BlockRunner &runner = BlockRunner::get();
-  runner.abandon(runner.abandonedWith);
-}
-
 } // namespace
 
 CUresult runKernel(const KernelLaunch &launch, void *const *arguments, const Timing &timing) {
@@ -463,12 +467,7 @@ std::string currentThreadText() {
 bool isKernelStackOverflow(const void *address) { return BlockRunner::get().guards(address); }
 bool isDynamicSharedOverrun(const void *address) { return BlockRunner::get().overruns(address); }
 
-void abandonKernel(CUresult error, ucontext_t *context) {
-  BlockRunner::get().abandonedWith = error;
-  // As if the thread had called leaveAfterFault where it stood; it never returns there.
-  context->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&leaveAfterFault);
-  context->uc_mcontext.gregs[REG_RSP] = ((context->uc_mcontext.gregs[REG_RSP] - 256) & ~greg_t(15)) - 8;
-}
+void abandonKernel(CUresult error) { BlockRunner::get().abandon(error); }
 
 } // namespace zero::shim
 

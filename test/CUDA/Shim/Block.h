@@ -10,7 +10,6 @@
 #include "test/CUDA/Shim/KernelObject.h"
 #include "test/CUDA/Shim/Report.h"
 #include "test/CUDA/Shim/Worker.h"
-#include <ucontext.h>
 
 namespace zero::shim {
 
@@ -26,21 +25,12 @@ CUresult runKernel(const KernelLaunch &launch, void *const *arguments, const Tim
 
 /// "thread (3, 0, 0) of block (0, 1, 0)", of the calling thread.
 std::string currentThreadText();
-/// The shared memory of the calling thread's module, null where there is none.
-struct SharedBytes {
-  std::byte *begin = nullptr;
-  uint64_t size = 0;
-  bool holds(const void *address) const {
-    auto *at = static_cast<const std::byte *>(address);
-    return at >= begin && at < begin + size;
-  }
-};
 
 // For faults of the calling thread.
 bool isKernelStackOverflow(const void *address);
 bool isDynamicSharedOverrun(const void *address);
-/// Makes the interrupted kernel return to runKernel, which gives `error`.
-void abandonKernel(CUresult error, ucontext_t *context);
+/// Ends the kernel that the calling thread runs, whatever stack it is on: runKernel gives `error`.
+[[noreturn]] void abandonKernel(CUresult error);
 
 } // namespace zero::shim
 

@@ -1,7 +1,7 @@
 //===- Faults.cpp - Accesses to memory that are refused -------------------===//
 //
-// A fault is synchronous: the faulting thread ran a kernel's or the host's code, and holds no lock of ours. So the handler may look
-// things up and allocate.
+// The handler only looks whose fault it is. What there is to say is said by a function that the thread is made to call when the handler
+// has returned: by then it is an ordinary thread again, that may allocate.
 //
 //===----------------------------------------------------------------------===//
 #include "test/CUDA/Shim/Faults.h"
@@ -35,45 +35,62 @@ std::string describeTrap(const void *instruction) {
   }
 }
 
-std::string describe(int signal, const siginfo_t &info, bool isKernel) {
-  if (signal == SIGILL)
-    return isKernel ? describeTrap(info.si_addr) : "";
-  if (signal == SIGFPE)
-    return isKernel ? "an integer division that has no result" : "";
-  const void *at = info.si_addr;
-  DeviceMemory::Fault fault = DeviceMemory::get().explain(at);
-  if (!isKernel)
-    return fault.known && !fault.isAlias ? "the host touches device memory at " + hex(at) + ": " + fault.text : "";
-  if (fault.known && !fault.isAlias)
-    return "an access to " + hex(at) + ", a device address that was no parameter: " + fault.text;
-  if (fault.known)
-    return "an access out of bounds: " + fault.text;
-  if (isKernelStackOverflow(at))
+/// The last fault of this thread.
+struct Fault {
+  int signal = 0, code = 0;
+  const void *address = nullptr;
+};
+thread_local Fault lastFault;
+/// Where a thread that runs kernels reports: its own stack may be used up.
+thread_local char *reportStackTop = nullptr;
+
+std::string describeKernelFault(const Fault &fault) {
+  if (fault.signal == SIGILL)
+    return describeTrap(fault.address);
+  if (fault.signal == SIGFPE)
+    return "an integer division that has no result";
+  DeviceMemory::Fault place = DeviceMemory::get().explain(fault.address);
+  if (place.known && !place.isAlias)
+    return "an access to " + hex(fault.address) + ", a device address that was no parameter: " + place.text;
+  if (place.known)
+    return "an access out of bounds: " + place.text;
+  if (isKernelStackOverflow(fault.address))
     return "the thread's stack is used up";
-  if (isDynamicSharedOverrun(at))
+  if (isDynamicSharedOverrun(fault.address))
     return "an access out of the bounds of dynamic shared memory";
   // A general protection fault has no address.
-  if (!at && signal == SIGSEGV && info.si_code == SI_KERNEL)
+  if (!fault.address && fault.signal == SIGSEGV && fault.code == SI_KERNEL)
     return "an access that is not aligned, or to an address that cannot be";
-  return "an access to " + hex(at) + ", which is not device memory";
+  return "an access to " + hex(fault.address) + ", which is not device memory";
+}
+
+[[noreturn]] void reportKernelFault() {
+  std::string where = text("kernel ", zero_shim_thread.kernel, ", ", currentThreadText()), what = describeKernelFault(lastFault);
+  if (exitsOnMisuse())
+    endProcess(where, what);
+  say(where, what);
+  abandonKernel(CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+[[noreturn]] void reportHostFault() {
+  endProcess("memory", text("the host touches device memory at ", hex(lastFault.address), ": ", DeviceMemory::get().explain(lastFault.address).text));
 }
 
 void onFault(int signal, siginfo_t *info, void *context) {
-  const char *kernel = zero_shim_thread.kernel;
-  std::string what = describe(signal, *info, kernel != nullptr);
-  if (!what.empty() && !kernel)
-    endProcess("memory", what);
-  if (kernel) {
-    std::string where = "kernel " + std::string(kernel) + ", " + currentThreadText();
-    if (exitsOnMisuse())
-      endProcess(where, what);
-    say(where, what);
-    // Leaves the kernel on the thread's own stack, with the error that a GPU would give.
-    abandonKernel(CUDA_ERROR_ILLEGAL_ADDRESS, static_cast<ucontext_t *>(context));
-    return;
+  auto &registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+  lastFault = {signal, info->si_code, info->si_addr};
+  // Aligned as where a function begins.
+  if (zero_shim_thread.kernel && reportStackTop) {
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&reportKernelFault);
+    registers[REG_RSP] = reinterpret_cast<greg_t>(reportStackTop) - 8;
+  } else if ((signal == SIGSEGV || signal == SIGBUS) && DeviceMemory::get().reserves(info->si_addr)) {
+    constexpr greg_t kRedZone = 128;
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&reportHostFault);
+    registers[REG_RSP] = ((registers[REG_RSP] - kRedZone) & ~greg_t(15)) - 8;
+  } else {
+    // Not ours: as it was before.
+    sigaction(signal, &previous[signal], nullptr);
   }
-  // Not ours: as it was before.
-  sigaction(signal, &previous[signal], nullptr);
 }
 
 } // namespace
@@ -90,12 +107,16 @@ void nameFaults() {
 }
 
 void prepareThreadForFaults() {
+  // One for the handler, one to report on afterwards.
   constexpr size_t kBytes = 128 << 10;
+  void *stacks = mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stacks == MAP_FAILED)
+    return;
   stack_t stack = {};
-  stack.ss_sp = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  stack.ss_sp = stacks;
   stack.ss_size = kBytes;
-  if (stack.ss_sp != MAP_FAILED)
-    sigaltstack(&stack, nullptr);
+  sigaltstack(&stack, nullptr);
+  reportStackTop = static_cast<char *>(stacks) + 2 * kBytes;
 }
 
 } // namespace zero::shim

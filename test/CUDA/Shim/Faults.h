@@ -6,7 +6,7 @@ namespace zero::shim {
 
 /// Names the faults of the process from now on: accesses of the host to device memory, and those of kernels out of bounds.
 void nameFaults();
-/// Gives the calling thread a stack for that, since a kernel may have used up its own.
+/// Lets the calling thread run kernels: gives it stacks for that, since a kernel may have used up its own.
 void prepareThreadForFaults();
 
 } // namespace zero::shim
