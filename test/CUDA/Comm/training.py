@@ -18,8 +18,8 @@ GOLDEN = pathlib.Path(os.environ["ZERO_GOLDEN_DIR"])
 STEPS = 3
 
 
-def run(command, code=0):
-    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+def run(command, code=0, **environment):
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, env=os.environ | environment)
     if result.returncode != code:
         sys.exit(f"exit code {result.returncode}, not {code}: {' '.join(map(str, command))}\n{result.stdout[-3000:]}")
     return result.stdout
@@ -108,7 +108,21 @@ def check_lost_rank(kind):
     print(f"{kind}: one line, and a flight record")
 
 
+def check_error():
+    """An error that NCCL finds in a collective of a replayed graph."""
+    recorder = WORK / "records-error"
+    said = run(["mpirun", "-n", 2, "zero-run", WORK / "stage3.bin", "--data", GOLDEN / "mlp.data.npz", "--epochs", 1000, f"--flight-recorder={recorder}"], 4,
+               ZERO_SHIM_NCCL_FAIL="1:60")
+    lines = [line for line in said.splitlines() if line.startswith("zero-run: ")]
+    pattern = (r"zero-run: rank 1: step [4-9]: \w+: \w+ \S+ ?(\(.*\))?: the exchange of NCCL failed: unhandled system error \(.*\): injected by ZERO_SHIM_NCCL_FAIL; "
+               rf"the last collectives of each rank are in '{re.escape(str(recorder))}'")
+    if len(lines) != 1 or not re.fullmatch(pattern, lines[0]):
+        sys.exit(f"an error of NCCL: unexpected: {lines or said[-2000:]}")
+    print("an error of NCCL: one line, and a flight record")
+
+
 check_bits_and_bytes()
 check_orders()
+check_error()
 for kind in ("stop", "kill"):
     check_lost_rank(kind)
