@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "SectionCommands.h"
 #include "zero/Analysis/ElementTypes.h"
-#include "zero/Runtime/Kernels/Workspace.h"
 
 using namespace mlir;
 using zero::plan::ContentClass;
@@ -31,10 +30,13 @@ void SectionCommands::emit(nn::MatmulOp op) {
   int64_t m = shape[shape.size() - 2], n = shape.back();
   Shape lhsShape = getType(op.getLhs()).getShape();
   int64_t k = op.getTransposeLhs() ? lhsShape[lhsShape.size() - 2] : lhsShape.back();
-  dispatch(op, "matmul",
-           {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n,
-            k, op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride,
-            lhs.rowStride, rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride});
+  const int64_t integers[] = {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n,
+                              k, op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride,
+                              lhs.rowStride, rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride};
+  if (plan.getWorkspaceBytes("matmul", integers))
+    emitWithWorkspace(op, "matmul", integers);
+  else
+    dispatch(op, "matmul", integers);
 }
 
 void SectionCommands::emit(nn::GatherOp op) {
@@ -94,8 +96,7 @@ void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRe
     reads.push_back(getSlice(operand));
   for (Value result : op->getResults())
     writes.push_back(getSlice(result));
-  int64_t bytes = kernelWorkspaceBytes(std::string_view(kernel.data(), kernel.size()),
-                                       {integers.data(), integers.size()});
+  int64_t bytes = plan.getWorkspaceBytes(kernel, integers);
   writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
   dispatch(op, kernel, reads, writes, integers, reals);
 }

@@ -5,6 +5,7 @@
 #include "zero/Analysis/CudaSchedule.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/Kernels/Kernel.h"
+#include "zero/Runtime/Kernels/Workspace.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -54,6 +55,11 @@ Type PlanBuilder::getElement(Type type) const {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.getElementType();
   return sharding::getElement(getBucket(type), type);
+}
+
+int64_t PlanBuilder::getWorkspaceBytes(StringRef name, ArrayRef<int64_t> integers) const {
+  const std::string_view kernel(name.data(), name.size());
+  return isForCuda() ? static_cast<int64_t>(cudaWorkspaceBytes(kernel, integers, getCudaOptions())) : kernelWorkspaceBytes(kernel, integers);
 }
 
 CudaOptions PlanBuilder::getCudaOptions() const {

@@ -85,6 +85,8 @@ public:
   mlir::ModuleOp getModule() const { return module; }
   int64_t getWorldSize() const { return worldSize; }
   bool isForCuda() const { return plan::isForCuda(module); }
+  /// Scratch of the library kernel, which is its last write.
+  int64_t getWorkspaceBytes(llvm::StringRef name, llvm::ArrayRef<int64_t> integers) const;
   /// Of target cuda: what its library's kernels depend on.
   CudaOptions getCudaOptions() const;
   llvm::StringRef getTargetName() const { return isForCuda() ? "cuda" : "cpu"; }

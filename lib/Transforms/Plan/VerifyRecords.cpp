@@ -3,10 +3,11 @@
 #include "CommandOrder.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/CudaSchedule.h"
+#include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/Staging.h"
+#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "zero/Runtime/Kernels/SliceBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -287,10 +288,25 @@ private:
     return error;
   }
 
+  /// What a kernel of the library touches of each slice; on GPUs its scratch is another.
+  std::optional<std::vector<uint64_t>> getSliceBytes(std::string_view name, ArrayRef<int64_t> integers) {
+    std::optional<std::vector<uint64_t>> bytes = kernelSliceBytes(name, integers);
+    if (!plan::isForCuda(module) || !bytes)
+      return bytes;
+    CudaOptions options;
+    options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(module);
+    const uint64_t workspace = cudaWorkspaceBytes(name, integers, options);
+    if (name.starts_with("conv") || name.starts_with("attention"))
+      bytes->back() = workspace;
+    else if (workspace)
+      bytes->push_back(workspace);
+    return bytes;
+  }
+
   /// A kernel of the library touches what its integers say; the first pointers are the reads.
   LogicalResult checkLibraryKernel(plan::DispatchOp dispatch) {
     StringRef name = dispatch.getKernel();
-    auto bytes = kernelSliceBytes(std::string_view(name.data(), name.size()), dispatch.getIntegers());
+    auto bytes = getSliceBytes(std::string_view(name.data(), name.size()), dispatch.getIntegers());
     if (!bytes)
       return success(); // zero-to-plan and the runtime ask the library itself whether it has the kernel and takes the integers
     const size_t given = dispatch.getReads().size() + dispatch.getWrites().size();

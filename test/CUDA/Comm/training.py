@@ -31,7 +31,7 @@ def compile_program(name, stage, *flags, ranks=2, precision=None):
     config = WORK / f"{name}.json"
     config.write_text(json.dumps({"train_micro_batch_size_per_gpu": expected["global_batch"] // ranks, "gradient_clipping": 1.0,
                                   "optimizer": {"type": "AdamW", "params": expected["adamw"]}, "zero_optimization": {"stage": stage}} | (precision or {})))
-    said = run(["zero-compile", GOLDEN / "mlp.onnx", "--target=cuda", "--cuda-workspace-bytes=0", "--cuda-architectures=sm_90", "--loss=cross-entropy", "--labels=y", "--config", config,
+    said = run(["zero-compile", GOLDEN / "mlp.onnx", "--target=cuda", "--cuda-architectures=sm_90", "--loss=cross-entropy", "--labels=y", "--config", config,
                 f"--world-size={ranks}", "-o", WORK / f"{name}.bin", *flags])
     sent = said[said.index("bytes sent per rank and step"):]
     return {key: int(re.search(rf"{key} +(\d+)", sent).group(1)) for key in ("all_gather", "reduce_scatter", "control") if key in sent}

@@ -41,3 +41,40 @@ module {
     return %0 : tensor<16xf32>
   }
 }
+
+// -----
+
+// A product has the scratch that the plan promises it, as its last write.
+module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 192 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 64 : i64}
+  plan.section @predict {
+    // expected-error @+1 {{gives kernel 'matmul' 3 slices, but it takes 4}}
+    plan.dispatch "matmul" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 64>] writes [#plan.slice<@c, 0, 64>] waits [] {integers = array<i64: 0, 1, 4, 4, 4, 0, 0, 16, 4, 16, 4, 16, 4>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 192 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 64 : i64}
+  plan.section @predict {
+    // expected-error @+1 {{gives kernel 'matmul' slice #3 of 64 bytes, but it reaches over 1024}}
+    plan.dispatch "matmul" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 64>] writes [#plan.slice<@c, 0, 64>, #plan.slice<@b, 0, 64>] waits [] {integers = array<i64: 0, 1, 4, 4, 4, 0, 0, 16, 4, 16, 4, 16, 4>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// The library for GPUs says what it takes.
+module attributes {plan.target = "cuda"} {
+  plan.section @update {
+    // expected-error @+1 {{there is no kernel 'fil'; the nearest known one is 'fill'}}
+    plan.dispatch "fil" on compute reads [] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
