@@ -70,7 +70,7 @@ class Check:
         path = program.with_suffix(".config.json")
         path.write_text(config if isinstance(config, str) else json.dumps(config))
         architectures = ["--cuda-architectures=" + self.device()["architecture"]]
-        run([self.bin / "zero-compile", model, "--target=cuda", "--cuda-workspace-bytes=0", "--config", path, f"--world-size={world}", "-o", program, *architectures, *flags], self.timeout)
+        run([self.bin / "zero-compile", model, "--target=cuda", "--config", path, f"--world-size={world}", "-o", program, *architectures, *flags], self.timeout)
         return program
 
     def train(self, program, data, steps, ranks=1, comm=None, flags=(), prefix=()):
