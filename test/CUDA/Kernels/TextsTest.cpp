@@ -167,7 +167,7 @@ TEST(CudaKernelTexts, Attention) {
       for (int64_t element : {F32, BF16})
         for (int64_t size : {64, 128})
           wanted.push_back({kernel, attention(element, size, true, mask, gradient), {0.125}});
-      wanted.push_back({kernel, attention(F16, mask ? 80 : 256, false, mask, gradient), {0.125}});
+      wanted.push_back({kernel, attention(F16, mask ? 256 : 128, false, mask, gradient), {0.125}});
     }
   expectNoSpills(wanted);
 }

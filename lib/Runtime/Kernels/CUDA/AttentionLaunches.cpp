@@ -18,6 +18,15 @@ struct Shape {
 
   /// 16-bit floats on tensor cores, whose blocks of 128 threads take whole heads.
   bool onTensorCores() const { return element != static_cast<int64_t>(Element::F32) && size > 0 && size <= 128; }
+  /// Bytes of `rows` rows of a tile of 16-bit floats.
+  uint32_t tileBytes(int64_t rows) const { return static_cast<uint32_t>(rows * ((size + 15) / 16 * 16 + 8) * 2); }
+  /// Dynamic shared memory of the kernels of AttentionTensor.cuh.
+  uint32_t forwardBytes() const { return onTensorCores() ? tileBytes(4 * kTile) : 0; }
+  uint32_t queryGradientBytes() const { return onTensorCores() ? tileBytes(2 * kTile) : 0; }
+  uint32_t keyGradientBytes() const {
+    int64_t rows = size <= 64 ? 32 : 16;
+    return onTensorCores() ? tileBytes(2 * kTile + 4 * rows) + static_cast<uint32_t>(2 * 3 * rows * 4) : 0;
+  }
   /// Chunks of the result's columns that blocks take.
   int64_t chunks() const { return size <= 64 ? 1 : (size + 127) / 128; }
   uint64_t rowBlocks() const { return static_cast<uint64_t>(batch * heads * ((queries + kTile - 1) / kTile) * chunks()); }
@@ -93,10 +102,11 @@ public:
     isFirst = false;
     return *this;
   }
-  CudaLaunch finish(uint64_t blocks, uint32_t threads) {
+  CudaLaunch finish(uint64_t blocks, uint32_t threads, uint32_t sharedBytes = 0) {
     text.body += ");";
     text.blocks = blocks;
     text.threads = threads;
+    text.sharedBytes = sharedBytes;
     return text.finish();
   }
 
@@ -124,7 +134,7 @@ Launches kernels::planAttention(Parameters &parameters, std::span<const double> 
   Call call = tensor ? Call("attention", x, {"Attention.cuh", "TensorCore.cuh", "AttentionTensor.cuh"}, "attentionForwardTensor")
                      : Call("attention", x, {"Attention.cuh", "AttentionForward.cuh"}, "attentionForward");
   call.read(0).read(1).read(2).mask(x.hasMask, 3).write(out).writeFloats(out + 1);
-  return std::vector<CudaLaunch>{call.finish(x.rowBlocks(), 128)};
+  return std::vector<CudaLaunch>{call.finish(x.rowBlocks(), 128, x.forwardBytes())};
 }
 
 Launches kernels::planAttentionGrad(Parameters &parameters, std::span<const double> reals, const CudaOptions &) {
@@ -154,12 +164,12 @@ Launches kernels::planAttentionGrad(Parameters &parameters, std::span<const doub
   if (x.batch * x.groups * x.keys) {
     Call keys = call(tensor ? "attentionKeyGradientsTensor" : "attentionKeyGradients");
     keys.read(0).read(1).read(2).mask(x.hasMask, 3).readFloats(logSumExp).read(outGradient).write(keyGradient).write(valueGradient);
-    launches.push_back(keys.readFloats(workspace).finish(x.keyBlocks(), threads));
+    launches.push_back(keys.readFloats(workspace).finish(x.keyBlocks(), threads, x.keyGradientBytes()));
   }
   if (rows) {
     Call queries = call(tensor ? "attentionQueryGradientTensor" : "attentionQueryGradient");
     queries.read(0).read(1).read(2).mask(x.hasMask, 3).readFloats(logSumExp).read(outGradient).write(queryGradient);
-    launches.push_back(queries.readFloats(workspace).finish(x.rowBlocks(), threads));
+    launches.push_back(queries.readFloats(workspace).finish(x.rowBlocks(), threads, x.queryGradientBytes()));
   }
   return launches;
 }

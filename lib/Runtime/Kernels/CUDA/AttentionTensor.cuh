@@ -2,7 +2,8 @@
 //
 // As AttentionForward.cuh and AttentionBackward.cuh, for heads of up to 128: blocks of four warps, each with 16 rows of a tile of
 // scores in registers. Scores and sums are float32; probabilities, and gradients of scores, are rounded to 16 bits for the products that
-// they enter (as CPUs that multiply bf16 do).
+// they enter (as CPUs that multiply bf16 do). The next tile is copied to shared memory while one is multiplied. Shared memory is
+// dynamic: AttentionLaunches.cpp counts it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ __device__ void attentionForwardTensor(const T *query, const T *key, const T *va
   using Sizes = TensorSizes<Shape>;
   constexpr i32 kThreads = Sizes::kThreads, kSize = Sizes::kSize, kPadded = Sizes::kPadded, kStride = Sizes::kStride, kSteps = Sizes::kSteps,
                 kTiles = i32((Shape::kQueries + kScoreTile - 1) / kScoreTile), kKeyTiles = kScoreTile / 8;
-  __shared__ uint4 keyWords[kScoreTile * kStride / 8], valueWords[kScoreTile * kStride / 8];
-  T *keys = reinterpret_cast<T *>(keyWords), *values = reinterpret_cast<T *>(valueWords);
+  extern __shared__ uint4 shared[];
+  T *tiles = reinterpret_cast<T *>(shared); // twice keys and values
   u32 item = blockIdx.x / kTiles;
   i32 row0 = (kTiles - 1 - i32(blockIdx.x % kTiles)) * kScoreTile; // later tiles see more keys: they come first
   i64 batch = item / Shape::kHeads, head = item % Shape::kHeads, group = head / (Shape::kHeads / Shape::kGroups);
@@ -45,12 +46,20 @@ __device__ void attentionForwardTensor(const T *query, const T *key, const T *va
   value += batch * Shape::kValueBatch + group * Shape::kValueHead;
   const T *added = maskOf<Shape>(mask, batch, head);
   i32 lane = i32(threadIdx.x % 32), warp = i32(threadIdx.x / 32), end = keysSeen<Shape>(row0 + kScoreTile - 1);
-  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kQueryPosition>(keys, query, row0, i32(Shape::kQueries));
+  auto load = [&](i32 half, i32 key0) {
+    T *keys = tiles + half * 2 * kScoreTile * kStride;
+    loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kKeyPosition>(keys, key, key0, i32(Shape::kKeys));
+    loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kValuePosition>(keys + kScoreTile * kStride, value, key0, i32(Shape::kKeys));
+  };
+  T *queryTile = tiles + 2 * kScoreTile * kStride; // until the second tile comes
+  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kQueryPosition>(queryTile, query, row0, i32(Shape::kQueries));
+  load(0, 0);
+  waitForCopies();
   __syncthreads();
   u32 queries[kSteps][4];
 #pragma unroll
   for (i32 step = 0; step < kSteps; ++step)
-    readLeft<kStride>(queries[step], keys, 16 * warp, 16 * step);
+    readLeft<kStride>(queries[step], queryTile, 16 * warp, 16 * step);
   float sums[kPadded / 8][4], maximum[2], total[2], largestMask[2];
 #pragma unroll
   for (i32 n = 0; n < kPadded / 8; ++n)
@@ -63,11 +72,12 @@ __device__ void attentionForwardTensor(const T *query, const T *key, const T *va
     total[r] = 0.0f;
   }
 #pragma unroll 1
-  for (i32 key0 = 0; key0 < end; key0 += kScoreTile) {
-    __syncthreads();
-    loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kKeyPosition>(keys, key, key0, i32(Shape::kKeys));
-    loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kValuePosition>(values, value, key0, i32(Shape::kKeys));
-    __syncthreads();
+  for (i32 key0 = 0, half = 0; key0 < end; key0 += kScoreTile, half ^= 1) {
+    waitForCopies();
+    __syncthreads(); // this tile is there, and nobody reads the other one any more
+    if (key0 + kScoreTile < end)
+      load(half ^ 1, key0 + kScoreTile);
+    const T *keys = tiles + half * 2 * kScoreTile * kStride, *values = keys + kScoreTile * kStride;
     float scores[kKeyTiles][4];
 #pragma unroll
     for (i32 n = 0; n < kKeyTiles; ++n) {
@@ -171,11 +181,11 @@ __device__ void attentionKeyGradientsTensor(const T *query, const T *key, const 
   constexpr i32 kThreads = Sizes::kThreads, kSize = Sizes::kSize, kPadded = Sizes::kPadded, kStride = Sizes::kStride, kSteps = Sizes::kSteps,
                 kTiles = i32((Shape::kKeys + kScoreTile - 1) / kScoreTile), kEach = i32(Shape::kHeads / Shape::kGroups),
                 kRowTile = kPadded <= 64 ? 32 : 16;
-  __shared__ uint4 keyWords[kScoreTile * kStride / 8], valueWords[kScoreTile * kStride / 8], queryWords[kRowTile * kStride / 8],
-      outWords[kRowTile * kStride / 8];
-  __shared__ float rowNumbers[3][kRowTile]; // log-sum-exp, product of result and gradient, largest number of the mask
-  T *keys = reinterpret_cast<T *>(keyWords), *values = reinterpret_cast<T *>(valueWords), *queries = reinterpret_cast<T *>(queryWords),
-    *outs = reinterpret_cast<T *>(outWords);
+  extern __shared__ uint4 shared[];
+  // Keys and values; twice queries and gradients of their results; twice of each row log-sum-exp, product of result and gradient, and
+  // largest number of the mask.
+  T *keys = reinterpret_cast<T *>(shared), *values = keys + kScoreTile * kStride, *rowTiles = values + kScoreTile * kStride;
+  float *rowNumbers = reinterpret_cast<float *>(rowTiles + 4 * kRowTile * kStride);
   i32 key0 = i32(blockIdx.x % kTiles) * kScoreTile, lane = i32(threadIdx.x % 32), warp = i32(threadIdx.x / 32);
   i64 item = blockIdx.x / kTiles, batch = item / Shape::kGroups, group = item % Shape::kGroups;
   loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kKeyPosition>(keys, key + batch * Shape::kKeyBatch + group * Shape::kKeyHead, key0,
@@ -189,29 +199,48 @@ __device__ void attentionKeyGradientsTensor(const T *query, const T *key, const 
 #pragma unroll
     for (i32 i = 0; i < 4; ++i)
       keySums[n][i] = valueSums[n][i] = 0.0f;
+  i32 start = firstRow > 0 ? firstRow / kRowTile * kRowTile : 0;
+  auto headOf = [&](i32 each) {
+    return headRows<T, Shape>(batch, group * kEach + each, query, key, value, mask, outGradient, logSumExp, workspace);
+  };
+  auto load = [&](i32 half, const HeadRows<T> &head, i32 row0) {
+    T *rows = rowTiles + half * 2 * kRowTile * kStride;
+    loadTile<kThreads, kRowTile, kSize, kPadded, kStride, Shape::kQueryPosition>(rows, head.query, row0, i32(Shape::kQueries));
+    loadTile<kThreads, kRowTile, kSize, kPadded, kStride, Shape::kOutGradientPosition>(rows + kRowTile * kStride, head.outGradient, row0,
+                                                                                      i32(Shape::kQueries));
+    float *numbers = rowNumbers + half * 3 * kRowTile;
+    if (i32 row = i32(threadIdx.x); row < kRowTile) {
+      bool isRow = row0 + row < i32(Shape::kQueries);
+      i32 at = isRow ? row0 + row : 0;
+      startCopy(numbers + row, head.logSumExp + at, isRow);
+      startCopy(numbers + kRowTile + row, head.delta + at, isRow);
+      if constexpr (Shape::kMask)
+        startCopy(numbers + 2 * kRowTile + row, head.largestMask + at, isRow);
+    }
+  };
+  if (kEach > 0 && start < i32(Shape::kQueries))
+    load(0, headOf(0), start);
+  i32 half = 0;
 #pragma unroll 1
   for (i32 each = 0; each < kEach; ++each) {
-    HeadRows<T> head =
-        headRows<T, Shape>(batch, group * kEach + each, query, key, value, mask, outGradient, logSumExp, workspace);
+    HeadRows<T> head = headOf(each);
 #pragma unroll 1
-    for (i32 row0 = firstRow > 0 ? firstRow / kRowTile * kRowTile : 0; row0 < i32(Shape::kQueries); row0 += kRowTile) {
-      __syncthreads();
-      loadTile<kThreads, kRowTile, kSize, kPadded, kStride, Shape::kQueryPosition>(queries, head.query, row0, i32(Shape::kQueries));
-      loadTile<kThreads, kRowTile, kSize, kPadded, kStride, Shape::kOutGradientPosition>(outs, head.outGradient, row0, i32(Shape::kQueries));
-      if (i32 row = i32(threadIdx.x); row < kRowTile) {
-        bool isRow = row0 + row < i32(Shape::kQueries);
-        rowNumbers[0][row] = isRow ? head.logSumExp[row0 + row] : 0.0f;
-        rowNumbers[1][row] = isRow ? head.delta[row0 + row] : 0.0f;
-        rowNumbers[2][row] = Shape::kMask && isRow ? head.largestMask[row0 + row] : 0.0f;
-      }
-      __syncthreads();
+    for (i32 row0 = start; row0 < i32(Shape::kQueries); row0 += kRowTile, half ^= 1) {
+      waitForCopies();
+      __syncthreads(); // these rows are there, and nobody reads the others any more
+      if (row0 + kRowTile < i32(Shape::kQueries))
+        load(half ^ 1, head, row0 + kRowTile);
+      else if (each + 1 < kEach)
+        load(half ^ 1, headOf(each + 1), start);
+      const T *queries = rowTiles + half * 2 * kRowTile * kStride, *outs = queries + kRowTile * kStride;
+      const float *numbers = rowNumbers + half * 3 * kRowTile;
       float scores[kRowTile / 8][4], gradients[kRowTile / 8][4];
 #pragma unroll
       for (i32 n = 0; n < kRowTile / 8; ++n)
 #pragma unroll
         for (i32 i = 0; i < 4; ++i)
           scores[n][i] = gradients[n][i] = 0.0f;
-#pragma unroll
+#pragma unroll 2
       for (i32 step = 0; step < kSteps; ++step) {
         u32 keyRows[4], valueRows[4];
         readLeft<kStride>(keyRows, keys, 16 * warp, 16 * step);
@@ -230,8 +259,8 @@ __device__ void attentionKeyGradientsTensor(const T *query, const T *key, const 
 #pragma unroll
         for (i32 i = 0; i < 4; ++i) {
           i32 row = 8 * n + lane % 4 * 2 + i % 2, s = key0 + 16 * warp + lane / 4 + i / 2 * 8;
-          scores[n][i] = probabilityOf<T, Shape>(row0 + row, s, scores[n][i], head.mask, rowNumbers[2][row], rowNumbers[0][row],
-                                                 rowNumbers[1][row], gradients[n][i]);
+          scores[n][i] = probabilityOf<T, Shape>(row0 + row, s, scores[n][i], head.mask, Shape::kMask ? numbers[2 * kRowTile + row] : 0.0f,
+                                                 numbers[row], numbers[kRowTile + row], gradients[n][i]);
         }
 #pragma unroll
       for (i32 j = 0; j < kRowTile / 16; ++j) {
@@ -260,31 +289,37 @@ __device__ void attentionKeyGradientsTensor(const T *query, const T *key, const 
                             i64(Shape::kValueGradientPosition), key0 + 16 * warp, i32(Shape::kKeys), 1.0f, 1.0f);
 }
 
-/// A block for 64 queries; a warp has scores of its 16 rows by 32 keys.
+/// A block for 64 queries; a warp has scores of its 16 rows by kKeyTile keys.
 template <typename T, typename Shape>
 __device__ void attentionQueryGradientTensor(const T *query, const T *key, const T *value, const T *mask, const float *logSumExp,
                                              const T *outGradient, T *queryGradient, const float *workspace) {
   using Sizes = TensorSizes<Shape>;
   constexpr i32 kThreads = Sizes::kThreads, kSize = Sizes::kSize, kPadded = Sizes::kPadded, kStride = Sizes::kStride, kSteps = Sizes::kSteps,
-                kTiles = i32((Shape::kQueries + kScoreTile - 1) / kScoreTile), kKeyTile = 32;
-  __shared__ uint4 words[kScoreTile * kStride / 8];
-  T *rows = reinterpret_cast<T *>(words), *keys = rows, *values = rows + kKeyTile * kStride;
+                kTiles = i32((Shape::kQueries + kScoreTile - 1) / kScoreTile), kKeyTile = kPadded <= 96 ? 32 : 16;
+  extern __shared__ uint4 shared[];
+  T *tiles = reinterpret_cast<T *>(shared); // twice keys and values; first of all queries and gradients of their results
   i32 row0 = (kTiles - 1 - i32(blockIdx.x % kTiles)) * kScoreTile, lane = i32(threadIdx.x % 32), warp = i32(threadIdx.x / 32);
   i64 item = blockIdx.x / kTiles, batch = item / Shape::kHeads, number = item % Shape::kHeads;
   HeadRows<T> head = headRows<T, Shape>(batch, number, query, key, value, mask, outGradient, logSumExp, workspace);
   i32 end = keysSeen<Shape>(row0 + kScoreTile - 1);
   u32 queries[kSteps][4], outs[kSteps][4];
-  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kQueryPosition>(rows, head.query, row0, i32(Shape::kQueries));
+  T *outTile = tiles + kScoreTile * kStride;
+  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kQueryPosition>(tiles, head.query, row0, i32(Shape::kQueries));
+  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kOutGradientPosition>(outTile, head.outGradient, row0, i32(Shape::kQueries));
+  waitForCopies();
   __syncthreads();
 #pragma unroll
-  for (i32 step = 0; step < kSteps; ++step)
-    readLeft<kStride>(queries[step], rows, 16 * warp, 16 * step);
+  for (i32 step = 0; step < kSteps; ++step) {
+    readLeft<kStride>(queries[step], tiles, 16 * warp, 16 * step);
+    readLeft<kStride>(outs[step], outTile, 16 * warp, 16 * step);
+  }
   __syncthreads();
-  loadTile<kThreads, kScoreTile, kSize, kPadded, kStride, Shape::kOutGradientPosition>(rows, head.outGradient, row0, i32(Shape::kQueries));
-  __syncthreads();
-#pragma unroll
-  for (i32 step = 0; step < kSteps; ++step)
-    readLeft<kStride>(outs[step], rows, 16 * warp, 16 * step);
+  auto load = [&](i32 half, i32 key0) {
+    T *keys = tiles + half * 2 * kKeyTile * kStride;
+    loadTile<kThreads, kKeyTile, kSize, kPadded, kStride, Shape::kKeyPosition>(keys, head.key, key0, i32(Shape::kKeys));
+    loadTile<kThreads, kKeyTile, kSize, kPadded, kStride, Shape::kValuePosition>(keys + kKeyTile * kStride, head.value, key0, i32(Shape::kKeys));
+  };
+  load(0, 0);
   float sums[kPadded / 8][4], logSums[2], deltas[2], largest[2];
 #pragma unroll
   for (i32 n = 0; n < kPadded / 8; ++n)
@@ -300,11 +335,12 @@ __device__ void attentionQueryGradientTensor(const T *query, const T *key, const
     largest[r] = Shape::kMask && isRow ? head.largestMask[t] : 0.0f;
   }
 #pragma unroll 1
-  for (i32 key0 = 0; key0 < end; key0 += kKeyTile) {
-    __syncthreads();
-    loadTile<kThreads, kKeyTile, kSize, kPadded, kStride, Shape::kKeyPosition>(keys, head.key, key0, i32(Shape::kKeys));
-    loadTile<kThreads, kKeyTile, kSize, kPadded, kStride, Shape::kValuePosition>(values, head.value, key0, i32(Shape::kKeys));
-    __syncthreads();
+  for (i32 key0 = 0, half = 0; key0 < end; key0 += kKeyTile, half ^= 1) {
+    waitForCopies();
+    __syncthreads(); // this tile is there, and nobody reads the other one any more
+    if (key0 + kKeyTile < end)
+      load(half ^ 1, key0 + kKeyTile);
+    const T *keys = tiles + half * 2 * kKeyTile * kStride, *values = keys + kKeyTile * kStride;
     float scores[kKeyTile / 8][4], gradients[kKeyTile / 8][4];
 #pragma unroll
     for (i32 n = 0; n < kKeyTile / 8; ++n) {

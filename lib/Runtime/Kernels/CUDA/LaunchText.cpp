@@ -61,6 +61,7 @@ CudaLaunch LaunchText::finish() const {
   launch.sources = sources;
   launch.grid = {static_cast<uint32_t>(std::min<uint64_t>(blocks, UINT32_MAX)), 1, 1}; // too many are refused
   launch.block = {threads, threadRows, 1};
+  launch.sharedBytes = sharedBytes;
   return launch;
 }
 

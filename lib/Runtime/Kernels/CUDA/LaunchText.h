@@ -29,7 +29,7 @@ struct LaunchText {
   /// What stands before the kernel, in a namespace of its own, and in it.
   std::string declarations = {}, body = {};
   uint64_t blocks = 1;
-  uint32_t threads = 256, threadRows = 1;
+  uint32_t threads = 256, threadRows = 1, sharedBytes = 0;
 
   CudaLaunch finish() const;
 };

@@ -105,8 +105,26 @@ template <i32 kStride, typename T> __device__ void readRightOfColumns(u32 (&firs
 #endif
 }
 
-/// kRows rows from `row0` on, of kSize elements at a distance of kDistance, into a tile of rows of kStride; zeros behind the end and
-/// between kSize and kPadded. By 16 bytes where all rows are multiples of that.
+/// Starts copying a Unit of 16 or 4 bytes into shared memory, zeros where it is none. It is there behind waitForCopies and a barrier.
+template <typename Unit> __device__ void startCopy(Unit *shared, const Unit *from, bool isThere) {
+#ifdef ZERO_HOST_EMULATION
+  *shared = isThere ? *from : Unit{};
+#else
+  u32 address = u32(__cvta_generic_to_shared(shared)), bytes = isThere ? u32(sizeof(Unit)) : 0u;
+  if constexpr (sizeof(Unit) == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
+#endif
+}
+__device__ inline void waitForCopies() {
+#ifndef ZERO_HOST_EMULATION
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// Starts copying kRows rows from `row0` on, of kSize elements at a distance of kDistance, into a tile of rows of kStride; zeros behind
+/// the end and between kSize and kPadded. Rows that are not all multiples of 16 bytes are copied on the spot.
 template <i32 kThreads, i32 kRows, i32 kSize, i32 kPadded, i32 kStride, i64 kDistance, typename T>
 __device__ void loadTile(T *tile, const T *rows, i32 row0, i32 end) {
   if constexpr (kSize % 8 == 0 && kDistance % 8 == 0) {
@@ -115,10 +133,9 @@ __device__ void loadTile(T *tile, const T *rows, i32 row0, i32 end) {
 #pragma unroll
       for (i32 i = i32(threadIdx.x); i < kRows * kUnits; i += kThreads) {
         i32 row = i / kUnits, column = i % kUnits * 8;
-        uint4 unit = {0, 0, 0, 0};
-        if (row0 + row < end && column < kSize)
-          unit = *reinterpret_cast<const uint4 *>(rows + (row0 + row) * kDistance + column);
-        *reinterpret_cast<uint4 *>(tile + row * kStride + column) = unit;
+        bool isThere = row0 + row < end && column < kSize;
+        startCopy(reinterpret_cast<uint4 *>(tile + row * kStride + column),
+                  reinterpret_cast<const uint4 *>(rows + (isThere ? (row0 + row) * kDistance + column : 0)), isThere);
       }
       return;
     }
