@@ -70,6 +70,10 @@ public:
   Status runMicroBatch(unsigned number);
   /// Runs the update that is number `step` (from 1) of those that changed the states.
   Status runUpdate(uint64_t step);
+  /// Whether sections may still be under way when the calls above return: the host may then write the next inputs meanwhile.
+  bool runsAhead() const;
+  /// Until the update has run; its results.
+  Status awaitUpdate();
   StepResults results() const;
   /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
   /// `runUpdate` are not all finite.
