@@ -76,7 +76,7 @@ Status Executor::Impl::createDevice() {
     ZERO_ASSIGN_OR_RETURN(commands, createCudaCommands(*streams, options.comm));
     return {};
   }
-  commands = std::make_unique<CpuCommands>(options.threads);
+  commands = std::make_unique<CpuCommands>(options.threads, options.instructionSet);
   return {};
 }
 

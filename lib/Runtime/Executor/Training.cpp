@@ -60,6 +60,9 @@ public:
     }
     if (speaks())
       progress.finish();
+    // Whoever reads the exit status alone must not take weights as they were for trained ones.
+    if (schedule.steps && skipped == schedule.steps)
+      return bootstrap.agree(Status::programFailed(nothingTrained()));
     if (speaks() && skipped)
       std::printf("note: %llu of %llu steps were skipped, the first was %s\n", static_cast<unsigned long long>(skipped),
                   static_cast<unsigned long long>(schedule.steps), firstSkipped.c_str());
@@ -138,6 +141,7 @@ private:
     CommunicationTimes times = executor.communicationTimes();
     report.communication.total = times.total - timesBefore.total;
     report.communication.exposed = times.exposed ? std::optional(*times.exposed - *timesBefore.exposed) : std::nullopt;
+    report.device = executor.deviceDescription();
     report.deviceBytes = executor.deviceBytes();
     report.peakGatheredElements = executor.peakGatheredElements();
     report.predictedSeconds = static_cast<double>(plan.predicted_step_ns()) * 1e-9;
@@ -150,6 +154,16 @@ private:
     report.step = step + 1;
     report.skippedSteps = skipped;
     return status;
+  }
+
+  std::string nothingTrained() const {
+    std::string all = schedule.steps == 1 ? "the only step was skipped" : "all " + std::to_string(schedule.steps) + " steps were skipped";
+    all += ", and nothing was trained; the first was " + firstSkipped;
+    const float scale = executor.results().lossScale;
+    if (scale > plan.least_loss_scale())
+      all += "; the loss scale of the last one was " + numberText(scale) + ", and it can fall to " + numberText(plan.least_loss_scale()) +
+             ": take more steps, or a smaller 'fp16.initial_scale_power'";
+    return all;
   }
 
   /// A step whose loss or norm is not finite, on all ranks; its update changed nothing.
@@ -270,6 +284,9 @@ Status Training::checkDevice(const Container &container) const {
   if (isCuda && options.threads != 1)
     return Status::badInput("--threads=" + std::to_string(options.threads) + " share the kernels of a CPU, and " + program +
                             " is compiled with --target=cuda");
+  if (isCuda && options.instructionSet)
+    return Status::badInput("--isa=" + instructionSetName(*options.instructionSet) + " is of a CPU, and " + program +
+                            " is compiled with --target=cuda");
   return {};
 }
 
@@ -330,6 +347,7 @@ Status Training::run(Bootstrap &bootstrap) {
   trace.calibration = text(plan.calibration());
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
+  executorOptions.instructionSet = options.instructionSet;
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
   executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;
