@@ -38,6 +38,27 @@ TEST(CudaSelect, CumSum) {
   expectSameOnDevice(cases);
 }
 
+TEST(CudaSelect, Refuses) {
+  int64_t many = int64_t{1} << 20;
+  EXPECT_EQ(planCudaLaunches("top_k", std::vector<int64_t>{F32, many, many, 1, 100, 0}, {}, {}).status().message(),
+            "kernel 'top_k' takes more than 2147483647 blocks, which is the most of a launch");
+  EXPECT_EQ(planCudaLaunches("top_k", std::vector<int64_t>{F32, 1, 4, 1, 5, 0}, {}, {}).status().message(),
+            "kernel 'top_k': k is 5 and axis_size only 4");
+  EXPECT_EQ(planCudaLaunches("sum_pool", std::vector<int64_t>{I32, 1, 1, 4, 2, 1, 0, 0, 1}, {}, {}).status().message(),
+            "kernel 'sum_pool': element type i32 is not supported, must be f32 or f64");
+  EXPECT_EQ(planCudaLaunches("max_pool", std::vector<int64_t>{F32, 1, 1, 4, 2, 1, 2, 0, 1}, {}, {}).status().message(),
+            "kernel 'max_pool': a window lies outside the data");
+  EXPECT_EQ(planCudaLaunches("sort", {}, {}, {}).status().message(), "unknown kernel 'sort'");
+}
+
+TEST(CudaSelect, StatusWords) {
+  CudaStatus words = {};
+  EXPECT_TRUE(toStatus(words).ok());
+  words.kernel = 9;
+  EXPECT_EQ(toStatus(words).message(), "the device's status names kernel 9, of which there is none");
+  EXPECT_EQ(toStatus(words).exitCode(), 1);
+}
+
 /// Integers of a pool whose windows all reach the data.
 std::vector<int64_t> windowsOf(Numbers &numbers, int64_t element, int64_t rank, uint64_t &elements, uint64_t &results) {
   std::vector<int64_t> spatial, window, strides, low, high, dilations;
