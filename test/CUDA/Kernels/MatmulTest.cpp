@@ -32,6 +32,13 @@ Case product(Numbers &numbers, int64_t element, int64_t batch, int64_t m, int64_
           {{element, out.elements(batch), kTolerance[element]}}};
 }
 
+/// A small workspace: tests look at all bytes of what they allocate.
+CudaOptions smallWorkspace() {
+  CudaOptions options;
+  options.matmulWorkspaceBytes = 1 << 16;
+  return options;
+}
+
 TEST(CudaMatmul, Layouts) {
   Numbers numbers(1);
   std::vector<Case> cases;
@@ -44,7 +51,7 @@ TEST(CudaMatmul, Layouts) {
       cases.back().misaligned = numbers.coin() ? bytesOf(element) : 0;
     }
   }
-  expectSameOnDevice(cases);
+  expectSameOnDevice(cases, smallWorkspace());
 }
 
 TEST(CudaMatmul, OverNothing) {
@@ -60,7 +67,7 @@ TEST(CudaMatmul, GapsOfTheResultStay) {
   Numbers numbers(2);
   Bytes lhs = numbers.elements(F32, 12), rhs = numbers.elements(F32, 20);
   std::vector<Case> cases = {{"matmul", {F32, 1, 3, 5, 4, 0, 0, 0, 4, 0, 5, 0, 8}, {}, {lhs, rhs}, {{F32, 24}}}};
-  std::vector<DeviceResult> results = runOnDevice(cases);
+  std::vector<DeviceResult> results = runOnDevice(cases, smallWorkspace());
   ASSERT_EQ(results.size(), 1u);
   std::vector<double> a = numbersOf(F32, lhs), b = numbersOf(F32, rhs), out = numbersOf(F32, results[0].writes[0]);
   for (size_t i = 0; i < 3; ++i)
@@ -80,9 +87,9 @@ TEST(CudaMatmul, TF32RoundsItsOperands) {
     GTEST_SKIP() << "no CUDA device (ZERO_CUDA_LIBRARY_PATH names a simulated one)";
   Numbers numbers(3);
   Case one = {"matmul", {F32, 1, 48, 48, 64, 0, 0, 0, 64, 0, 48, 0, 48}, {}, {numbers.elements(F32, 48 * 64), numbers.elements(F32, 64 * 48)}, {{F32, 48 * 48, 2e-3}}};
-  CudaOptions options;
+  CudaOptions options = smallWorkspace();
   options.tf32 = true;
-  std::vector<DeviceResult> rounded = runOnDevice({one}, options), exact = runOnDevice({one});
+  std::vector<DeviceResult> rounded = runOnDevice({one}, options), exact = runOnDevice({one}, smallWorkspace());
   ASSERT_EQ(rounded.size() + exact.size(), 2u);
   EXPECT_NE(rounded[0].writes[0], exact[0].writes[0]);
   expectSameOnDevice({one}, options);
