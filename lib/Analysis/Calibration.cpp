@@ -26,7 +26,11 @@ static double median(std::vector<double> values) {
 }
 
 static bool isGenerated(const CommandSample &sample) { return sample.kind == "fused" || sample.kind == "update"; }
-static int64_t movedBytes(const CommandSample &sample) { return sample.cost.bytesRead + sample.cost.bytesWritten; }
+static int64_t movedBytes(const CommandSample &sample) { return sample.cost.bytesMoved; }
+static int64_t wireBytes(const CommandSample &sample) { return sample.cost.wireBytes; }
+
+/// Of what less than this moves, the command itself is what was measured.
+constexpr int64_t kLittle = 1 << 16;
 
 static void fitProducts(ArrayRef<CommandSample> samples, TargetRates &rates) {
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, bool, bool>, std::vector<double>> shapes;
@@ -48,6 +52,28 @@ static void fitProducts(ArrayRef<CommandSample> samples, TargetRates &rates) {
     rates.productFlopsPerSecond = median(all);
 }
 
+/// A line through the samples that have least and most `bytes` (medians); through those that have most alone where that would begin below 0.
+static void fitBytes(ArrayRef<const CommandSample *> found, llvm::function_ref<int64_t(const CommandSample &)> bytes, KernelRate &rate) {
+  auto byBytes = [&](const CommandSample *a, const CommandSample *b) { return bytes(*a) < bytes(*b); };
+  int64_t most = bytes(**llvm::max_element(found, byBytes)), least = bytes(**llvm::min_element(found, byBytes));
+  auto secondsOf = [&](int64_t size) {
+    std::vector<double> seconds;
+    for (const CommandSample *sample : found)
+      if (bytes(*sample) == size)
+        seconds.push_back(sample->seconds);
+    return median(std::move(seconds));
+  };
+  const double longest = secondsOf(most), shortest = secondsOf(least);
+  rate.bytesPerSecond = static_cast<double>(most) / longest;
+  if (least == most || longest <= shortest)
+    return;
+  const double slope = static_cast<double>(most - least) / (longest - shortest), begin = shortest - static_cast<double>(least) / slope;
+  if (begin < 0)
+    return;
+  rate.bytesPerSecond = slope;
+  rate.seconds = begin;
+}
+
 static void fitKernels(ArrayRef<CommandSample> samples, TargetRates &rates) {
   // Attention by its length; of the others the sample that moves most says what a large one reaches.
   std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const CommandSample *>> kernels;
@@ -58,23 +84,41 @@ static void fitKernels(ArrayRef<CommandSample> samples, TargetRates &rates) {
   for (auto &[key, found] : kernels) {
     KernelRate rate;
     std::tie(rate.kind, rate.element, rate.length) = key;
+    fitBytes(found, movedBytes, rate);
     int64_t most = 0;
     for (const CommandSample *sample : found)
       most = std::max(most, movedBytes(*sample));
-    bool computes = rate.length != 0 || StringRef(rate.kind).starts_with("conv");
-    std::vector<double> large;
-    for (const CommandSample *sample : found)
-      if (movedBytes(*sample) == most)
-        large.push_back((computes ? static_cast<double>(sample->cost.flops) : static_cast<double>(most)) / sample->seconds);
-    (computes ? rate.flopsPerSecond : rate.bytesPerSecond) = median(large);
-    if (rate.length)
-      attention.push_back(rate.flopsPerSecond);
-    // Of little work the command itself is what was measured.
-    if (computes || most > (1 << 16))
-      rates.kernels.push_back(rate);
+    if (rate.length != 0 || StringRef(rate.kind).starts_with("conv")) { // computes
+      std::vector<double> large;
+      for (const CommandSample *sample : found)
+        if (movedBytes(*sample) == most)
+          large.push_back(static_cast<double>(sample->cost.flops) / sample->seconds);
+      rate.flopsPerSecond = median(large);
+      rate.bytesPerSecond = rate.seconds = 0;
+      if (rate.length && rate.element == 0)
+        attention.push_back(rate.flopsPerSecond);
+    } else if (most <= kLittle) {
+      continue;
+    }
+    rates.kernels.push_back(rate);
   }
   if (!attention.empty())
     rates.attentionFlopsPerSecond = median(attention);
+}
+
+/// Kernels that go down columns reach less of the memory, the longer the rows the less.
+static void fitRowReductions(ArrayRef<CommandSample> samples, TargetRates &rates) {
+  std::map<int64_t, std::vector<double>> byRow;
+  for (const CommandSample &sample : samples)
+    if (sample.kind == "fused" && sample.cost.length && movedBytes(sample) > kLittle)
+      byRow[sample.cost.length].push_back(static_cast<double>(movedBytes(sample)) / sample.seconds);
+  for (auto &[length, found] : byRow) {
+    KernelRate rate;
+    rate.kind = kRowReductions.str();
+    rate.length = length;
+    rate.bytesPerSecond = median(found);
+    rates.kernels.push_back(rate);
+  }
 }
 
 static void fitGenerated(ArrayRef<CommandSample> samples, TargetRates &rates) {
@@ -87,7 +131,7 @@ static void fitGenerated(ArrayRef<CommandSample> samples, TargetRates &rates) {
   auto share = [](const CommandSample &sample, unsigned kind) {
     return static_cast<double>(sample.cost.arithmetic[kind]) / std::max<double>(sum_of(sample.cost.arithmetic), 1);
   };
-  constexpr double kMost = 0.3; // about one of three operations
+  constexpr double kMost = 0.22; // about one of four operations
   constexpr unsigned kPlain = static_cast<unsigned>(Arithmetic::Plain);
   for (const CommandSample &sample : samples) {
     if (sample.kind == "update" && movedBytes(sample) == most)
@@ -101,7 +145,8 @@ static void fitGenerated(ArrayRef<CommandSample> samples, TargetRates &rates) {
     rates.commandSeconds = median(least);
   // Little memory and much arithmetic: an element of what is read goes through many operations.
   auto computes = [](const CommandSample &sample) {
-    return sample.kind == "fused" && sum_of(sample.cost.arithmetic) >= 2 * movedBytes(sample) && sample.cost.arithmetic[kPlain] >= (1 << 14);
+    return sample.kind == "fused" && !sample.cost.length && sum_of(sample.cost.arithmetic) >= 2 * movedBytes(sample) &&
+           sample.cost.arithmetic[kPlain] >= (1 << 14);
   };
   for (const CommandSample &sample : samples)
     if (computes(sample) && share(sample, kPlain) > 0.9)
@@ -118,38 +163,54 @@ static void fitGenerated(ArrayRef<CommandSample> samples, TargetRates &rates) {
       rates.elementSeconds[kind] = std::max(median(seconds[kind]), plain);
 }
 
+/// A line over the bytes that are sent: of all collectives, and of each kind and element.
 static void fitCollectives(ArrayRef<CommandSample> samples, TargetRates &rates) {
-  const CommandSample *largest = nullptr, *smallest = nullptr;
-  for (const CommandSample &sample : samples) {
-    if (!sample.cost.wireBytes)
-      continue;
-    if (!smallest || sample.cost.wireBytes < smallest->cost.wireBytes || (sample.cost.wireBytes == smallest->cost.wireBytes && sample.seconds < smallest->seconds))
-      smallest = &sample;
-    if (!largest || sample.cost.wireBytes > largest->cost.wireBytes)
-      largest = &sample;
+  std::map<std::pair<std::string, int64_t>, std::vector<const CommandSample *>> kinds;
+  std::vector<const CommandSample *> all;
+  for (const CommandSample &sample : samples)
+    if (sample.cost.wireBytes) {
+      kinds[{sample.kind, sample.cost.element}].push_back(&sample);
+      if (sample.kind != kMessages)
+        all.push_back(&sample);
+    }
+  for (auto &[key, found] : kinds) {
+    KernelRate rate;
+    std::tie(rate.kind, rate.element) = key;
+    fitBytes(found, wireBytes, rate);
+    if (llvm::any_of(found, [](const CommandSample *sample) { return wireBytes(*sample) > kLittle; }))
+      rates.kernels.push_back(rate);
   }
-  if (!largest || largest->cost.wireBytes == smallest->cost.wireBytes)
+  if (all.empty())
     return;
-  rates.collectiveSeconds = smallest->seconds;
-  // The least squares line through that point.
-  double above = 0, below = 0;
-  for (const CommandSample &sample : samples) {
-    double bytes = static_cast<double>(sample.cost.wireBytes);
-    above += bytes * (sample.seconds - smallest->seconds);
-    below += bytes * bytes;
-  }
-  if (above > 0)
-    rates.wireBytesPerSecond = below / above;
   rates.collectivesUseCore = true;
+  KernelRate any;
+  fitBytes(all, wireBytes, any);
+  rates.collectiveSeconds = any.seconds;
+  rates.wireBytesPerSecond = any.bytesPerSecond;
 }
 
-TargetRates fitRates(ArrayRef<CommandSample> samples, StringRef machine) {
+static void fitSlowdowns(ArrayRef<CommandSample> samples, int64_t sharedRanks, TargetRates &rates) {
+  std::map<std::string, std::pair<double, double>> sums; // alone, beside other ranks
+  for (const CommandSample &sample : samples)
+    if (sample.sharedSeconds > 0) {
+      sums[sample.kind].first += sample.seconds;
+      sums[sample.kind].second += sample.sharedSeconds;
+    }
+  // What is measured less than 1 is chance.
+  for (auto &[kind, seconds] : sums)
+    rates.slowdowns[kind] = std::max(seconds.second / seconds.first, 1.0);
+  rates.sharedRanks = sharedRanks;
+}
+
+TargetRates fitRates(ArrayRef<CommandSample> samples, StringRef machine, int64_t sharedRanks) {
   TargetRates rates = getTargetRates();
   rates.machine = machine.str();
   fitProducts(samples, rates);
   fitKernels(samples, rates);
+  fitRowReductions(samples, rates);
   fitGenerated(samples, rates);
   fitCollectives(samples, rates);
+  fitSlowdowns(samples, sharedRanks, rates);
   return rates;
 }
 
@@ -157,11 +218,13 @@ TargetRates fitRates(ArrayRef<CommandSample> samples, StringRef machine) {
 // JSON
 //===----------------------------------------------------------------------===//
 
+static constexpr int64_t kFormatVersion = 2;
+
 void writeRates(const TargetRates &rates, raw_ostream &os) {
   json::OStream json(os, /*IndentSize=*/1);
   json.object([&] {
     json.attribute("format", "zero-calibration");
-    json.attribute("format_version", 1);
+    json.attribute("format_version", kFormatVersion);
     json.attribute("target", rates.target);
     json.attribute("machine", rates.machine);
     json.attribute("product_flops_per_second", rates.productFlopsPerSecond);
@@ -171,6 +234,11 @@ void writeRates(const TargetRates &rates, raw_ostream &os) {
     json.attribute("command_ns", rates.commandSeconds * 1e9);
     json.attribute("collective_ns", rates.collectiveSeconds * 1e9);
     json.attribute("collectives_use_core", rates.collectivesUseCore);
+    json.attribute("shared_ranks", rates.sharedRanks);
+    json.attributeObject("slowdowns", [&] {
+      for (auto &[kind, factor] : rates.slowdowns)
+        json.attribute(kind, factor);
+    });
     json.attributeArray("products", [&] {
       for (const ProductRate &rate : rates.products)
         json.object([&] {
@@ -193,6 +261,7 @@ void writeRates(const TargetRates &rates, raw_ostream &os) {
             json.attribute("flops_per_second", rate.flopsPerSecond);
           else
             json.attribute("bytes_per_second", rate.bytesPerSecond);
+          json.attribute("ns", rate.seconds * 1e9);
         });
     });
     json.attributeObject("elements_per_second", [&] {
@@ -213,8 +282,11 @@ static bool fromJSON(const json::Value &value, ProductRate &rate, json::Path pat
 
 static bool fromJSON(const json::Value &value, KernelRate &rate, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("kind", rate.kind) && map.map("element", rate.element) && map.map("length", rate.length) &&
-         map.mapOptional("flops_per_second", rate.flopsPerSecond) && map.mapOptional("bytes_per_second", rate.bytesPerSecond);
+  double nanoseconds = 0;
+  bool read = map && map.map("kind", rate.kind) && map.map("element", rate.element) && map.map("length", rate.length) && map.map("ns", nanoseconds) &&
+              map.mapOptional("flops_per_second", rate.flopsPerSecond) && map.mapOptional("bytes_per_second", rate.bytesPerSecond);
+  rate.seconds = nanoseconds * 1e-9;
+  return read;
 }
 
 Expected<TargetRates> parseRates(StringRef text) {
@@ -228,16 +300,19 @@ Expected<TargetRates> parseRates(StringRef text) {
   int64_t version = 0;
   double command = 0, collective = 0;
   std::map<std::string, double> elements;
-  if (!map || !map.map("format", format) || !map.map("format_version", version) || !map.map("target", rates.target) ||
-      !map.map("machine", rates.machine) || !map.map("product_flops_per_second", rates.productFlopsPerSecond) ||
+  auto fail = [](const Twine &message) { return createStringError(inconvertibleErrorCode(), message); };
+  if (!map || !map.map("format", format) || !map.map("format_version", version))
+    return root.getError();
+  if (format != "zero-calibration" || version != kFormatVersion)
+    return fail("its format is '" + format + "' version " + Twine(version) + ", not 'zero-calibration' version " + Twine(kFormatVersion) +
+                "; measure again with zero-compile --calibrate");
+  if (!map.map("target", rates.target) || !map.map("machine", rates.machine) || !map.map("product_flops_per_second", rates.productFlopsPerSecond) ||
       !map.map("attention_flops_per_second", rates.attentionFlopsPerSecond) || !map.map("memory_bytes_per_second", rates.memoryBytesPerSecond) ||
       !map.map("wire_bytes_per_second", rates.wireBytesPerSecond) || !map.map("command_ns", command) || !map.map("collective_ns", collective) ||
-      !map.map("collectives_use_core", rates.collectivesUseCore) || !map.map("products", rates.products) || !map.map("kernels", rates.kernels) ||
+      !map.map("collectives_use_core", rates.collectivesUseCore) || !map.map("shared_ranks", rates.sharedRanks) ||
+      !map.map("slowdowns", rates.slowdowns) || !map.map("products", rates.products) || !map.map("kernels", rates.kernels) ||
       !map.map("elements_per_second", elements))
     return root.getError();
-  auto fail = [](const Twine &message) { return createStringError(inconvertibleErrorCode(), message); };
-  if (format != "zero-calibration" || version != 1)
-    return fail("its format is '" + format + "' version " + Twine(version) + ", not 'zero-calibration' version 1");
   if (rates.target != getTargetRates().target)
     return fail("it is of target '" + rates.target + "', not '" + getTargetRates().target + "'");
   if (rates.machine.empty())
@@ -250,7 +325,10 @@ Expected<TargetRates> parseRates(StringRef text) {
   for (const ProductRate &rate : rates.products)
     allPositive &= positive(rate.flopsPerSecond);
   for (const KernelRate &rate : rates.kernels)
-    allPositive &= positive(rate.flopsPerSecond) != positive(rate.bytesPerSecond);
+    allPositive &= positive(rate.flopsPerSecond) != positive(rate.bytesPerSecond) && rate.seconds >= 0;
+  allPositive &= rates.sharedRanks > 0;
+  for (auto &[kind, factor] : rates.slowdowns)
+    allPositive &= positive(factor);
   for (unsigned kind = 0; kind < kArithmeticKinds; ++kind) {
     StringRef name = getArithmeticName(static_cast<Arithmetic>(kind));
     auto found = elements.find(name.str());

@@ -1,6 +1,8 @@
 //===- CommandCost.cpp - What a command computes and moves ----------------===//
 #include "zero/Analysis/CommandCost.h"
 #include "dialects/NN/NNOps.h"
+#include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/KernelShape.h"
 #include "zero/Analysis/PlanMemory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -35,8 +37,13 @@ static int64_t countFlops(Operation *op) {
       });
 }
 
+static bool isNarrowFloat(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType()) && type.getElementTypeBitWidth() == 16;
+}
+
 StringRef getArithmeticName(Arithmetic kind) {
-  constexpr StringLiteral kNames[kArithmeticKinds] = {"plain", "division", "exponential", "logarithm", "tangent", "error_function", "trigonometric"};
+  constexpr StringLiteral kNames[kArithmeticKinds] = {"plain", "division", "exponential", "logarithm", "tangent", "error_function", "trigonometric", "rounding"};
   return kNames[static_cast<unsigned>(kind)];
 }
 
@@ -47,6 +54,8 @@ static void countArithmetic(Operation *op, std::array<int64_t, kArithmeticKinds>
     int64_t elements = countFloats(op->getOperand(0)), divisions = isa<nn::AdamOp>(op) ? 2 : 0;
     add(Arithmetic::Division, divisions * elements);
     add(Arithmetic::Plain, countFlops(op) - divisions * elements);
+    for (Value result : op->getResults())
+      add(Arithmetic::Rounding, isNarrowFloat(result) ? elements : 0);
     return;
   }
   if (auto reduce = dyn_cast<nn::ReduceOp>(op))
@@ -65,6 +74,7 @@ static void countArithmetic(Operation *op, std::array<int64_t, kArithmeticKinds>
       .Case([&](nn::TanhOp) { add(Arithmetic::Tangent, elements); })
       .Case([&](nn::ErfOp) { add(Arithmetic::ErrorFunction, elements); })
       .Case<nn::SinOp, nn::CosOp, nn::AtanOp>([&](auto) { add(Arithmetic::Trigonometric, elements); })
+      .Case([&](nn::CastOp cast) { add(isNarrowFloat(cast.getResult()) ? Arithmetic::Rounding : Arithmetic::Plain, elements); })
       .Default([&](Operation *) { add(Arithmetic::Plain, elements); });
 }
 
@@ -128,16 +138,35 @@ static int64_t countLibraryFlops(StringRef kernel, ArrayRef<int64_t> n) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-CommandCosts::CommandCosts(ModuleOp module) {
+/// Bytes of a row of the widest operand where the kernel reduces over rows: it then goes down the columns.
+static int64_t getRowBytes(func::FuncOp body) {
+  if (body.isExternal())
+    return 0;
+  FailureOr<OwningOpRef<func::FuncOp>> flat = flattenKernel(body);
+  if (failed(flat))
+    return 0;
+  FailureOr<KernelShape> shape = computeKernelShape(**flat);
+  if (failed(shape) || shape->kind != KernelShape::Kind::Column)
+    return 0;
+  int64_t widest = 0;
+  for (Type type : body.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getNumElements() == shape->getPoints())
+      widest = std::max(widest, getElementBytes(tensor.getElementType()));
+  return shape->inner * widest;
+}
+
+CommandCosts::CommandCosts(ModuleOp module) : worldSize(zero::getWorldSize(module)) {
   for (auto kernel : module.getOps<plan::KernelOp>())
     kernels[kernel.getBodyFunction()] = {};
   for (auto body : module.getOps<func::FuncOp>())
-    if (auto kernel = kernels.find(body.getSymName()); kernel != kernels.end())
+    if (auto kernel = kernels.find(body.getSymName()); kernel != kernels.end()) {
       body.walk([&](Operation *op) {
         kernel->second.flops += countFlops(op);
         countArithmetic(op, kernel->second.arithmetic);
         kernel->second.updates |= isa<nn::AdamOp, nn::SgdOp>(op);
       });
+      kernel->second.rowBytes = kernel->second.updates ? 0 : getRowBytes(body);
+    }
   // Dispatches name the kernel, not its body.
   for (auto kernel : module.getOps<plan::KernelOp>())
     kernels[kernel.getSymName()] = kernels.lookup(kernel.getBodyFunction());
@@ -169,10 +198,12 @@ CommandCost CommandCosts::get(Operation *command) const {
   };
   cost.bytesRead = sum(reads);
   cost.bytesWritten = sum(writes);
+  cost.bytesMoved = cost.bytesRead + cost.bytesWritten;
   if (auto dispatch = dyn_cast<plan::DispatchOp>(command)) {
     if (auto kernel = kernels.find(dispatch.getKernel()); kernel != kernels.end()) {
       cost.flops = kernel->second.flops;
       cost.arithmetic = kernel->second.arithmetic;
+      cost.length = kernel->second.rowBytes;
       return cost;
     }
     ArrayRef<int64_t> integers = dispatch.getIntegers();
@@ -181,8 +212,11 @@ CommandCost CommandCosts::get(Operation *command) const {
       cost.product = {integers[0], integers[2], integers[3], integers[4], integers[5] != 0, integers[6] != 0};
     else if (dispatch.getKernel().starts_with("attention"))
       cost.element = integers[0], cost.length = integers[3];
+    else if (dispatch.getKernel() == "gather")
+      cost.bytesMoved -= sum(reads[0]) - cost.bytesWritten;
   } else if (auto collective = dyn_cast<plan::CollectiveOp>(command)) {
     cost.wireBytes = collective.getWireBytes();
+    cost.element = getElementNumber(collective.getElement()).value_or(0);
   }
   return cost;
 }

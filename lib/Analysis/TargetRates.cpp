@@ -31,8 +31,12 @@ const TargetRates &getTargetRates(llvm::StringRef target) {
   return *found;
 }
 
+static double distanceInDoublings(int64_t from, int64_t to) {
+  return std::log2(std::max<int64_t>(to, 1)) - std::log2(std::max<int64_t>(from, 1));
+}
+
 static double distance(int64_t a, int64_t b) {
-  double d = std::log2(std::max<int64_t>(a, 1)) - std::log2(std::max<int64_t>(b, 1));
+  double d = distanceInDoublings(a, b);
   return d * d;
 }
 
@@ -63,10 +67,26 @@ std::optional<KernelRate> TargetRates::getKernelRate(llvm::StringRef kind, int64
   }
   if (!below || !above || below == above)
     return below || above ? std::optional(below ? *below : *above) : std::nullopt;
-  double part = std::log2(double(length) / below->length) / std::log2(double(above->length) / below->length);
+  double part = distanceInDoublings(below->length, length) / distanceInDoublings(below->length, above->length);
+  // Seconds of a byte or operation lie between.
+  auto mix = [&](double one, double other) { return one > 0 && other > 0 ? 1 / ((1 - part) / one + part / other) : 0; };
   KernelRate between = *below;
-  between.flopsPerSecond = 1 / ((1 - part) / below->flopsPerSecond + part / above->flopsPerSecond);
+  between.flopsPerSecond = mix(below->flopsPerSecond, above->flopsPerSecond);
+  between.bytesPerSecond = mix(below->bytesPerSecond, above->bytesPerSecond);
+  between.seconds = (1 - part) * below->seconds + part * above->seconds;
   return between;
+}
+
+double TargetRates::getSlowdown(llvm::StringRef kind, int64_t ranks) const {
+  if (sharedRanks < 2 || ranks < 2)
+    return 1;
+  auto found = slowdowns.find(kind.str());
+  if (found == slowdowns.end())
+    found = slowdowns.find(kind.starts_with("attention") || kind.starts_with("conv") ? "matmul" : "update");
+  if (found == slowdowns.end())
+    return 1;
+  double whole = found->second;
+  return 1 + (whole - 1) * static_cast<double>(std::min(ranks, sharedRanks) - 1) / static_cast<double>(sharedRanks - 1);
 }
 
 } // namespace zero

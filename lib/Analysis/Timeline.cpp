@@ -11,25 +11,32 @@ namespace zero {
 
 static bool isCollective(StringRef kind) { return kind == "all_gather" || kind == "reduce_scatter" || kind == "control_sum"; }
 
-/// Of generated code: its arithmetic, and what it streams.
+/// Of what a link carries, frames and headers are part: TCP over Ethernet has 1448 of 1514 bytes for its messages.
+static constexpr double kPayload = 1448.0 / 1514;
+
+/// Of generated code: its arithmetic, and what it streams, which is slower where it goes down columns.
 static double predictGenerated(const CommandCost &cost, const TargetRates &rates) {
   double computing = 0;
   for (auto [elements, seconds] : llvm::zip(cost.arithmetic, rates.elementSeconds))
     computing += static_cast<double>(elements) * seconds;
-  return std::max(computing, static_cast<double>(cost.bytesRead + cost.bytesWritten) / rates.memoryBytesPerSecond);
+  double bytesPerSecond = rates.memoryBytesPerSecond;
+  if (cost.length)
+    if (std::optional<KernelRate> rate = rates.getKernelRate(kRowReductions, 0, cost.length))
+      bytesPerSecond = rate->bytesPerSecond;
+  return std::max(computing, static_cast<double>(cost.bytesMoved) / bytesPerSecond);
 }
 
 static double predictMeasured(const KernelRate &rate, const CommandCost &cost) {
   return rate.flopsPerSecond > 0 ? static_cast<double>(cost.flops) / rate.flopsPerSecond
-                                 : static_cast<double>(cost.bytesRead + cost.bytesWritten) / rate.bytesPerSecond;
+                                 : static_cast<double>(cost.wireBytes ? cost.wireBytes : cost.bytesMoved) / rate.bytesPerSecond;
 }
 
 int64_t predictDuration(StringRef kind, const CommandCost &cost, const TargetRates &rates) {
   double seconds;
-  if (isCollective(kind)) {
+  if (std::optional<KernelRate> rate = rates.getKernelRate(kind, cost.element, cost.length)) {
+    seconds = (isCollective(kind) ? rate->seconds : std::max(rates.commandSeconds, rate->seconds)) + predictMeasured(*rate, cost);
+  } else if (isCollective(kind)) {
     seconds = rates.collectiveSeconds + static_cast<double>(cost.wireBytes) / rates.wireBytesPerSecond;
-  } else if (std::optional<KernelRate> rate = rates.getKernelRate(kind, cost.element, cost.length)) {
-    seconds = rates.commandSeconds + predictMeasured(*rate, cost);
   } else if (rates.isCalibrated() && (kind == "fused" || kind == "update")) {
     seconds = rates.commandSeconds + predictGenerated(cost, rates);
   } else {
@@ -38,7 +45,7 @@ int64_t predictDuration(StringRef kind, const CommandCost &cost, const TargetRat
                             : kind.starts_with("attention")  ? rates.attentionFlopsPerSecond
                                                              : rates.otherFlopsPerSecond;
     double computing = static_cast<double>(cost.flops) / flopsPerSecond;
-    double moving = static_cast<double>(cost.bytesRead + cost.bytesWritten) / rates.memoryBytesPerSecond;
+    double moving = static_cast<double>(cost.bytesMoved) / rates.memoryBytesPerSecond;
     seconds = rates.commandSeconds + std::max(computing, moving);
   }
   return std::llround(seconds * 1e9);
@@ -62,14 +69,17 @@ std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const Com
       command.start = std::max(command.start, recorded.lookup(event));
     command.duration = predictDuration(kind, cost, rates);
     if (isCollective(kind)) {
-      owed += rates.collectivesUseCore ? command.duration : 0;
+      std::optional<KernelRate> messages = rates.linkBytesPerSecond > 0 ? rates.getKernelRate(kMessages, 0, 0) : std::nullopt;
+      int64_t core = messages ? std::llround((messages->seconds + static_cast<double>(cost.wireBytes) / messages->bytesPerSecond) * 1e9) : command.duration;
+      owed += rates.collectivesUseCore ? core : 0;
       if (rates.linkBytesPerSecond > 0) {
-        int64_t wire = std::llround(static_cast<double>(cost.wireBytes) / rates.linkBytesPerSecond * 1e9);
+        int64_t wire = std::llround(static_cast<double>(cost.wireBytes) / (kPayload * rates.linkBytesPerSecond) * 1e9);
         int64_t begin = std::max(command.start, linkFree);
         linkFree = begin + wire;
         command.duration = begin + std::max(command.duration, wire) - command.start;
       }
     } else if (queue == plan::QueueKind::compute) {
+      command.duration = std::llround(static_cast<double>(command.duration) * rates.getSlowdown(kind, costs.getWorldSize()));
       owed = std::max<int64_t>(owed - (command.start - free), 0); // what was done while it waited
       command.start += std::exchange(owed, 0);
     }

@@ -7,6 +7,7 @@ using C = TrainingConfig;
 
 static constexpr llvm::StringRef kAsParameters = "the parameters' type";
 static constexpr double kLargestScale = 1.7014118346046923e38;  // 2^127, the largest power of 2 in float32
+static constexpr double kSmallestScale = 1.1754943508222875e-38;  // 2^-126, the smallest with an inverse there
 static constexpr llvm::StringRef kFromBatchKeys = "from the other batch keys, else 1";
 
 static const ConfigKey keys[] = {
@@ -56,13 +57,15 @@ static const ConfigKey keys[] = {
     {"fp16.hysteresis", &C::hysteresis, 1, 9e15, "",
      "overflows until a dynamic loss scale halves; refilled when it doubles"},
     {"fp16.consecutive_hysteresis", &C::consecutiveHysteresis, 0, 1, "", "refill hysteresis after each step without overflow instead"},
-    {"fp16.min_loss_scale", &C::minLossScale, 1, 9e15, "", "a dynamic loss scale does not fall below this; an overflow there ends the job with --on-nan=stop"},
+    {"fp16.min_loss_scale", &C::minLossScale, kSmallestScale, kLargestScale, "", "a dynamic loss scale does not fall below this; an overflow there ends the job with --on-nan=stop"},
     {"fp16.auto_cast", &C::autoCast, 0, 1, "", "inputs are always cast where they are used; true is an error"},
     {"communication_data_type", &C::communicationType, 0, 0, "fp32|fp16|bf16", "type in which gradients are sent", kAsParameters},
     {"data_types.grad_accum_dtype", &C::gradientAccumulationType, 0, 0,
      "fp32=torch.float32=float32=float|fp16=torch.float16=float16=half|bf16=torch.bfloat16=bfloat16",
      "type of reduced and of accumulated gradients: the parameters' or fp32", kAsParameters},
 };
+
+char ConfigError::ID;
 
 llvm::ArrayRef<ConfigKey> getConfigKeys() { return keys; }
 

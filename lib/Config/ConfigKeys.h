@@ -4,6 +4,7 @@
 
 #include "zero/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <variant>
 
 namespace zero {
@@ -29,6 +30,11 @@ struct ConfigKey {
 };
 
 llvm::ArrayRef<ConfigKey> getConfigKeys();
+
+/// An error about those keys.
+template <typename... Args> llvm::Error failAt(std::vector<std::string> keys, const char *format, Args &&...args) {
+  return llvm::make_error<ConfigError>(std::move(keys), llvm::formatv(format, std::forward<Args>(args)...).str());
+}
 
 } // namespace zero
 

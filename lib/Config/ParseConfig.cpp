@@ -15,15 +15,16 @@ template <typename... Args> static Error fail(const char *format, Args &&...args
   return llvm::createStringError(llvm::inconvertibleErrorCode(), llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
-/// The known path nearest to `path`: among the keys of its own section first, by its last component.
+static StringRef lastPart(StringRef path) { return path.contains('.') ? path.rsplit('.').second : path; }
+
+/// The known path nearest to `path`: by all of it, or by its last part, wherever a key of that name belongs.
 static std::string nearestKey(StringRef path) {
   std::string best;
   unsigned bestDistance = ~0u;
   auto consider = [&](StringRef candidate) {
-    unsigned distance = std::min(path.edit_distance(candidate),
-                                 path.rsplit('.').second.empty() ? ~0u : path.rsplit('.').second.edit_distance(candidate.rsplit('.').second) + 1);
-    if (!path.contains('.'))  // a key that belongs into a section
-      distance = std::min(distance, path.edit_distance(candidate.contains('.') ? candidate.rsplit('.').second : candidate));
+    // Of two keys of that name the one of a like section; of a section of its own a key has nothing to say.
+    unsigned elsewhere = path.contains('.') ? 1 : 0;
+    unsigned distance = std::min(path.edit_distance(candidate), lastPart(path).edit_distance(lastPart(candidate)) + elsewhere);
     if (distance < bestDistance) {
       bestDistance = distance;
       best = candidate.str();
@@ -52,7 +53,7 @@ static std::string typeName(const llvm::json::Value &value) {
 static Error checkRange(const ConfigKey &key, double number) {
   if (std::isfinite(number) && number >= key.minimum && number <= key.maximum)
     return Error::success();
-  return fail("'{0}' is {1} but must lie in [{2}, {3}]", key.path, llvm::json::Value(number), llvm::json::Value(key.minimum),
+  return failAt({key.path.str()}, "'{0}' is {1} but must lie in [{2}, {3}]", key.path, llvm::json::Value(number), llvm::json::Value(key.minimum),
               llvm::json::Value(key.maximum));
 }
 
@@ -60,9 +61,9 @@ static Error checkRange(const ConfigKey &key, double number) {
 static Error readInteger(const ConfigKey &key, const llvm::json::Value &value, int64_t &target) {
   std::optional<double> number = value.getAsNumber();
   if (!number)
-    return fail("'{0}' must be an integer, is {1}", key.path, typeName(value));
+    return failAt({key.path.str()}, "'{0}' must be an integer, is {1}", key.path, typeName(value));
   if (*number != std::floor(*number))
-    return fail("'{0}' must be an integer, is {1}", key.path, value);
+    return failAt({key.path.str()}, "'{0}' must be an integer, is {1}", key.path, value);
   if (Error error = checkRange(key, *number))
     return error;
   target = static_cast<int64_t>(*number);
@@ -72,7 +73,7 @@ static Error readInteger(const ConfigKey &key, const llvm::json::Value &value, i
 static Error readReal(const ConfigKey &key, const llvm::json::Value &value, double &target) {
   std::optional<double> number = value.getAsNumber();
   if (!number)
-    return fail("'{0}' must be a number, is {1}", key.path, typeName(value));
+    return failAt({key.path.str()}, "'{0}' must be a number, is {1}", key.path, typeName(value));
   target = *number;
   return checkRange(key, *number);
 }
@@ -85,14 +86,14 @@ static Error readKey(const ConfigKey &key, const llvm::json::Value &value, Train
   if (auto *member = std::get_if<ConfigKey::BoolMember>(&key.member)) {
     std::optional<bool> flag = value.getAsBoolean();
     if (!flag)
-      return fail("'{0}' must be true or false, is {1}", key.path, typeName(value));
+      return failAt({key.path.str()}, "'{0}' must be true or false, is {1}", key.path, typeName(value));
     config.**member = *flag;
     return Error::success();
   }
   if (auto *member = std::get_if<ConfigKey::PairMember>(&key.member)) {
     const llvm::json::Array *array = value.getAsArray();
     if (!array || array->size() != 2)
-      return fail("'{0}' must be an array of 2 numbers, is {1}", key.path,
+      return failAt({key.path.str()}, "'{0}' must be an array of 2 numbers, is {1}", key.path,
                   array ? llvm::formatv("one of {0}", array->size()).str() : typeName(value));
     if (Error error = readReal(key, (*array)[0], config.*(member->first)))
       return error;
@@ -100,7 +101,7 @@ static Error readKey(const ConfigKey &key, const llvm::json::Value &value, Train
   }
   std::optional<StringRef> text = value.getAsString();
   if (!text)
-    return fail("'{0}' must be a string, is {1}", key.path, typeName(value));
+    return failAt({key.path.str()}, "'{0}' must be a string, is {1}", key.path, typeName(value));
   llvm::SmallVector<StringRef> choices;
   key.choices.split(choices, '|');
   for (StringRef choice : choices) {
@@ -112,7 +113,7 @@ static Error readKey(const ConfigKey &key, const llvm::json::Value &value, Train
         return Error::success();
       }
   }
-  return fail("'{0}' is \"{1}\" but must be one of {2}", key.path, *text, key.choices);
+  return failAt({key.path.str()}, "'{0}' is \"{1}\" but must be one of {2}", key.path, *text, key.choices);
 }
 
 /// Whether keys lie below `path`.
@@ -129,7 +130,7 @@ static Error readObject(const llvm::json::Object &object, StringRef prefix, Trai
     if (isSection(path)) {
       const llvm::json::Object *section = entry.second.getAsObject();
       if (!section)
-        return fail("'{0}' must be an object, is {1}", path, typeName(entry.second));
+        return failAt({path}, "'{0}' must be an object, is {1}", path, typeName(entry.second));
       if (Error error = readObject(*section, path, config))
         return error;
       continue;
@@ -139,7 +140,7 @@ static Error readObject(const llvm::json::Object &object, StringRef prefix, Trai
       if (key.path == path)
         found = &key;
     if (!found)
-      return fail("unknown key '{0}'; the nearest known one is '{1}'", path, nearestKey(path));
+      return failAt({path}, "unknown key '{0}'; the nearest known one is '{1}'", path, nearestKey(path));
     if (Error error = readKey(*found, entry.second, config))
       return error;
     config.given.insert(path);
@@ -155,8 +156,15 @@ static size_t endOfString(StringRef json, size_t begin) {
   return i + 1;
 }
 
-/// A key that stands twice in one object: llvm::json keeps the last and says nothing. `json` is known to be well-formed.
-static Error refuseRepeatedKeys(StringRef json) {
+static KeyPlace placeOf(StringRef json, size_t offset) {
+  StringRef before = json.take_front(offset);
+  size_t line = before.rfind('\n');
+  return {static_cast<unsigned>(before.count('\n') + 1), static_cast<unsigned>(offset - (line == StringRef::npos ? 0 : line + 1) + 1)};
+}
+
+/// Where each key stands, the first time. One that stands twice in an object is an error: llvm::json keeps the last and says nothing. `json`
+/// is known to be well-formed.
+static Error findKeys(StringRef json, llvm::StringMap<KeyPlace> &places) {
   struct Level {
     std::string path;
     llvm::StringSet<> keys;
@@ -169,31 +177,39 @@ static Error refuseRepeatedKeys(StringRef json) {
     } else if (json[i] == '}' || json[i] == ']') {
       levels.pop_back();
     } else if (json[i] == '"') {
-      size_t end = endOfString(json, i);
+      size_t begin = i, end = endOfString(json, i);
       StringRef word = json.slice(i + 1, end - 1);
       i = end - 1;
       if (!json.drop_front(end).ltrim().starts_with(":"))
         continue;
       const Level &level = levels.back();
       lastKey = level.path.empty() ? word.str() : level.path + "." + word.str();
-      if (!levels.back().keys.insert(word).second)
-        return fail("key '{0}' stands twice", lastKey);
+      if (!levels.back().keys.insert(word).second) {
+        places[lastKey] = placeOf(json, begin); // of the second
+        return failAt({lastKey}, "key '{0}' stands twice", lastKey);
+      }
+      places.try_emplace(lastKey, placeOf(json, begin));
     }
   }
   return Error::success();
 }
 
-llvm::Expected<TrainingConfig> TrainingConfig::parse(StringRef json) {
+/// Reads `json` into `config`, and where its keys stand, those before an error too.
+static Error readText(StringRef json, TrainingConfig &config) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return value.takeError();
-  if (Error error = refuseRepeatedKeys(json))
-    return std::move(error);
+  if (Error error = findKeys(json, config.places))
+    return error;
   const llvm::json::Object *object = value->getAsObject();
   if (!object)
     return fail("the configuration must be an object, is {0}", typeName(*value));
+  return readObject(*object, "", config);
+}
+
+llvm::Expected<TrainingConfig> TrainingConfig::parse(StringRef json) {
   TrainingConfig config;
-  if (Error error = readObject(*object, "", config))
+  if (Error error = readText(json, config))
     return std::move(error);
   return config;
 }
@@ -202,10 +218,28 @@ llvm::Expected<TrainingConfig> TrainingConfig::parseFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return fail("cannot read '{0}': {1}", path, buffer.getError().message());
-  llvm::Expected<TrainingConfig> config = parse((*buffer)->getBuffer());
-  if (!config)
-    return fail("{0}: {1}", path, llvm::toString(config.takeError()));
-  return config;
+  TrainingConfig config;
+  config.file = path.str();
+  Error error = readText((*buffer)->getBuffer(), config);
+  if (!error)
+    return config;
+  std::string place = path.str(), text;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const ConfigError &found) {
+        if (std::optional<KeyPlace> key = config.find(found))
+          place += ":" + std::to_string(key->line) + ":" + std::to_string(key->column);
+        text = found.message();
+      },
+      [&](const llvm::ErrorInfoBase &found) { text = found.message(); });
+  return fail("{0}: {1}", place, text);
+}
+
+std::optional<KeyPlace> TrainingConfig::find(const ConfigError &error) const {
+  for (const std::string &key : error.getKeys())
+    if (auto found = places.find(key); found != places.end())
+      return found->second;
+  return {};
 }
 
 } // namespace zero

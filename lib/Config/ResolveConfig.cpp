@@ -36,13 +36,14 @@ double TrainingConfig::initialLossScale() const { return lossScale != 0 ? lossSc
 /// Types that follow from each other.
 static Error checkPrecision(const TrainingConfig &c) {
   if (c.bf16 && c.fp16)
-    return fail("'bf16.enabled' and 'fp16.enabled' are both true; parameters have one type");
+    return failAt({"bf16.enabled"}, "'bf16.enabled' and 'fp16.enabled' are both true; parameters have one type");
   if (c.autoCast)
-    return fail("'fp16.auto_cast' is true, but inputs are always cast where they are used");
+    return failAt({"fp16.auto_cast"}, "'fp16.auto_cast' is true, but inputs are always cast where they are used");
   llvm::StringRef parameters = c.bf16 ? "bf16" : c.fp16 ? "fp16" : "fp32", gradients = c.gradientAccumulationType;
   if (!gradients.empty() && gradients != parameters && gradients != "fp32")
-    return fail("'data_types.grad_accum_dtype' is {0} but parameters are {1}; expected {1}{2}", gradients, parameters,
-                parameters == "fp32" ? "" : " or fp32");
+    return failAt({"data_types.grad_accum_dtype"},
+                  "'data_types.grad_accum_dtype' is {0} but parameters are {1}; expected {1}{2}", gradients, parameters,
+                  parameters == "fp32" ? "" : " or fp32");
   return Error::success();
 }
 
@@ -54,21 +55,24 @@ static Error checkLossScale(const TrainingConfig &c) {
   using llvm::json::Value;
   constexpr double smallest = std::numeric_limits<float>::min();
   if (c.lossScale != 0 && c.lossScale < smallest)
-    return fail("'fp16.loss_scale' is {0} but must be 0, a dynamic scale, or at least {1}", Value(c.lossScale), Value(smallest));
-  if (c.lossScale == 0 && c.initialLossScale() < static_cast<double>(c.minLossScale))
-    return fail("'fp16.initial_scale_power' is {0} but 'fp16.min_loss_scale' is {1}: the loss scale would start at {2}, below its least",
-                c.initialScalePower, c.minLossScale, Value(c.initialLossScale()));
+    return failAt({"fp16.loss_scale"},
+                  "'fp16.loss_scale' is {0} but must be 0, a dynamic scale, or at least {1}", Value(c.lossScale), Value(smallest));
+  if (c.lossScale == 0 && c.initialLossScale() < c.minLossScale)
+    return failAt({"fp16.initial_scale_power", "fp16.min_loss_scale"},
+                  "'fp16.initial_scale_power' is {0} but 'fp16.min_loss_scale' is {1}: the loss scale would start at {2}, below its least",
+                  c.initialScalePower, Value(c.minLossScale), Value(c.initialLossScale()));
   return Error::success();
 }
 
 static constexpr int64_t kMaxWorldSize = 65536;
+static std::vector<std::string> batchKeys() { return {"train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"}; }
 
 /// trainBatch = microBatch x accumulationSteps x worldSize: two given keys fix the third, one alone takes 1 for the other.
 static Error resolveBatch(TrainingConfig &c) {
   bool train = c.trainBatch != 0, micro = c.microBatch != 0, accumulation = c.accumulationSteps != 0;
   auto divide = [&](int64_t divisor, const char *divisorName, int64_t &target) -> Error {
     if (c.trainBatch % divisor != 0)
-      return fail("train_batch_size {0} is not divisible by {1} = {2}", c.trainBatch, divisorName, divisor);
+      return failAt(batchKeys(), "train_batch_size {0} is not divisible by {1} = {2}", c.trainBatch, divisorName, divisor);
     target = c.trainBatch / divisor;
     return Error::success();
   };
@@ -89,11 +93,13 @@ static Error resolveBatch(TrainingConfig &c) {
     c.accumulationSteps = 1;
   int64_t product = 0;
   if (__builtin_mul_overflow(c.microBatch, c.accumulationSteps, &product) || __builtin_mul_overflow(product, c.worldSize, &product))
-    return fail("train_micro_batch_size_per_gpu {0} x gradient_accumulation_steps {1} x world size {2} exceeds 64 bits", c.microBatch,
-                c.accumulationSteps, c.worldSize);
+    return failAt({"train_micro_batch_size_per_gpu", "gradient_accumulation_steps"},
+                  "train_micro_batch_size_per_gpu {0} x gradient_accumulation_steps {1} x world size {2} exceeds 64 bits", c.microBatch,
+                  c.accumulationSteps, c.worldSize);
   if (train && c.trainBatch != product)
-    return fail("train_batch_size {0} is not train_micro_batch_size_per_gpu {1} x gradient_accumulation_steps {2} x world size {3} = {4}",
-                c.trainBatch, c.microBatch, c.accumulationSteps, c.worldSize, product);
+    return failAt(batchKeys(),
+                  "train_batch_size {0} is not train_micro_batch_size_per_gpu {1} x gradient_accumulation_steps {2} x world size {3} = {4}",
+                  c.trainBatch, c.microBatch, c.accumulationSteps, c.worldSize, product);
   c.trainBatch = product;
   return Error::success();
 }
@@ -111,32 +117,35 @@ Error TrainingConfig::resolve() {
   if (Error error = checkLossScale(*this))
     return error;
   if (!contiguousGradients)
-    return fail("'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");
+    return failAt({"zero_optimization.contiguous_gradients"},
+                  "'zero_optimization.contiguous_gradients' is false, but gradients always lie in flat buckets");
   if (reduceAt == "step" && stage >= 2)
-    return fail("'zero_optimization.reduce_at' is \"step\" but stage {0} keeps only the owned range of gradients: "
-                "it reduces each micro_batch",
-                stage);
+    return failAt({"zero_optimization.reduce_at"},
+                  "'zero_optimization.reduce_at' is \"step\" but stage {0} keeps only the owned range of gradients: it reduces each micro_batch",
+                  stage);
   if (prefetchElements > 0 && !overlapComm)
-    return fail("'zero_optimization.stage3_prefetch_bucket_size' is {0} but 'zero_optimization.overlap_comm' is false: nothing can be "
-                "gathered ahead",
-                prefetchElements);
+    return failAt({"zero_optimization.stage3_prefetch_bucket_size", "zero_optimization.overlap_comm"},
+                  "'zero_optimization.stage3_prefetch_bucket_size' is {0} but 'zero_optimization.overlap_comm' is false: nothing can be "
+                  "gathered ahead",
+                  prefetchElements);
   bool isSGD = optimizerType == "SGD";
   for (const char *name : {"betas", "eps", "adam_w_mode"})
     if (isSGD && isGiven((llvm::Twine("optimizer.params.") + name).str()))
-      return fail("'optimizer.params.{0}' is given but the optimizer is SGD", name);
+      return failAt({std::string("optimizer.params.") + name}, "'optimizer.params.{0}' is given but the optimizer is SGD", name);
   for (const char *name : {"momentum", "nesterov"})
     if (!isSGD && isGiven((llvm::Twine("optimizer.params.") + name).str()))
-      return fail("'optimizer.params.{0}' is given but the optimizer is {1}", name, optimizerType);
+      return failAt({std::string("optimizer.params.") + name}, "'optimizer.params.{0}' is given but the optimizer is {1}", name, optimizerType);
   if (optimizerType == "AdamW" && isGiven("optimizer.params.adam_w_mode") && !adamWMode)
-    return fail("'optimizer.params.adam_w_mode' is false but the optimizer is AdamW; use type Adam");
+    return failAt({"optimizer.params.adam_w_mode"}, "'optimizer.params.adam_w_mode' is false but the optimizer is AdamW; use type Adam");
   if (nesterov && momentum == 0)
-    return fail("'optimizer.params.nesterov' is true but 'optimizer.params.momentum' is 0");
+    return failAt({"optimizer.params.nesterov"}, "'optimizer.params.nesterov' is true but 'optimizer.params.momentum' is 0");
   return Error::success();
 }
 
 Error TrainingConfig::enablePrefetch() {
   if (!overlapComm)
-    return fail("--prefetch is given but 'zero_optimization.overlap_comm' is false: nothing can be gathered ahead");
+    return failAt({"zero_optimization.overlap_comm"},
+                  "--prefetch is given but 'zero_optimization.overlap_comm' is false: nothing can be gathered ahead");
   if (!isGiven("zero_optimization.stage3_prefetch_bucket_size"))
     prefetchElements = 50000000;
   return Error::success();

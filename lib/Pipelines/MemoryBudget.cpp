@@ -23,6 +23,7 @@ namespace {
 /// What may differ from the configuration that did not fit.
 struct Change {
   int64_t stage, microBatch, accumulationSteps, worldSize, prefetchElements;
+  bool bf16;
   bool operator==(const Change &) const = default;
 
   /// `divisor` times smaller micro-batches and as many more of them: the same step.
@@ -45,7 +46,8 @@ class Trials {
 public:
   Trials(ModuleOp source, const PipelineRequest &request, const TrainingConfig &config, bool trains, int64_t budgetBytes)
       : source(source), request(request), config(config), trains(trains), budget(budgetBytes),
-        base{config.stage, config.microBatch, config.accumulationSteps, config.worldSize, config.prefetchElements} {}
+        base{config.stage, config.microBatch, config.accumulationSteps, config.worldSize, config.prefetchElements,
+             config.bf16} {}
 
   std::vector<BudgetTrial> run() {
     done.push_back(base);
@@ -68,6 +70,11 @@ public:
       change.prefetchElements = 0;
       attempt(change);
     }
+    // 16 bits where nothing has them yet: other numbers, and fewer bytes.
+    Change narrow = base;
+    narrow.bf16 = true;
+    if (config.mixedElement().empty())
+      attempt(narrow);
     if (anyFits || !trains)
       return std::move(trials);
     // No single change is enough: all states sharded, nothing ahead of its use, the smallest micro-batch, more ranks.
@@ -77,6 +84,11 @@ public:
     Change small = all.withSmallerMicroBatch(base.microBatch);
     if (base.worldSize > 1)
       attempt(small);
+    if (canNarrow) {
+      Change both = base.worldSize > 1 ? small : base.withSmallerMicroBatch(base.microBatch);
+      both.bf16 = true;
+      attempt(both);
+    }
     for (int64_t factor : kFactors)
       attempt(all.withRanks(factor));
     for (int64_t factor : kFactors)
@@ -97,6 +109,8 @@ private:
     if (trains)
       add("gradient_accumulation_steps", change.accumulationSteps, base.accumulationSteps);
     add("zero_optimization.stage3_prefetch_bucket_size", change.prefetchElements, base.prefetchElements);
+    if (change.bf16 != base.bf16)
+      text += std::string(text.empty() ? "" : ", ") + "bf16.enabled true";
     int64_t samples = change.microBatch * change.accumulationSteps * change.worldSize, before = base.microBatch * base.accumulationSteps * base.worldSize;
     if (trains && samples != before)
       text += " (a step of " + std::to_string(samples) + " samples, not " + std::to_string(before) + ")";
@@ -120,6 +134,7 @@ private:
     tried.config.microBatch = change.microBatch;
     tried.config.accumulationSteps = change.accumulationSteps;
     tried.config.prefetchElements = change.prefetchElements;
+    tried.config.bf16 = change.bf16;
     tried.stage = change.stage;
     tried.worldSize = change.worldSize;
     tried.prefetch = tried.remarks = false;
@@ -131,6 +146,7 @@ private:
     if (succeeded(passes.run(*module))) {
       trial.bytes = getDeviceBytes(*module);
       anyFits |= *trial.bytes <= budget;
+      canNarrow |= change.bf16 && !base.bf16;
     }
     trials.push_back(std::move(trial));
   }
@@ -141,7 +157,7 @@ private:
   bool trains;
   int64_t budget;
   Change base;
-  bool anyFits = false;
+  bool anyFits = false, canNarrow = false;
   SmallVector<Change> done;
   std::vector<BudgetTrial> trials;
 };
@@ -195,7 +211,7 @@ LogicalResult checkMemoryBudget(ModuleOp plan, ModuleOp source, const PipelineRe
   std::vector<BudgetTrial> trials = tryToFit(plan, source, request, budgetBytes);
   bool fits = llvm::any_of(trials, [&](const BudgetTrial &trial) { return trial.bytes && *trial.bytes <= budgetBytes; });
   if (trials.empty())
-    os << "no other setting was tried: there is no higher stage, smaller micro-batch or larger world size to try\n";
+    os << "no other setting was tried: there is no higher stage, smaller micro-batch, larger world size or narrower type to try\n";
   else
     os << (fits ? "tried instead, device bytes per rank\n" : "tried instead, device bytes per rank: none of these fits\n");
   for (const BudgetTrial &trial : trials) {

@@ -118,7 +118,18 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   auto report = [&](llvm::Error error) -> LogicalResult {
     if (!error)
       return success();
-    return module.emitError() << llvm::toString(std::move(error));
+    // What keys of the file contradict stands there, not in the model.
+    Location place = module.getLoc();
+    std::string text;
+    llvm::handleAllErrors(
+        std::move(error),
+        [&](const ConfigError &found) {
+          text = found.message();
+          if (std::optional<KeyPlace> key = config.find(found); key && !config.file.empty())
+            place = FileLineColLoc::get(module.getContext(), config.file, key->line, key->column);
+        },
+        [&](const llvm::ErrorInfoBase &found) { text = found.message(); });
+    return mlir::emitError(place) << text;
   };
   auto assume = [&](const Twine &what) {
     mlir::emitRemark(module.getLoc()) << "assuming " << what;

@@ -22,7 +22,7 @@ for name in ("gpt2.onnx", "gpt2.data.npz"):
 
 
 def plain(text):
-    return [re.sub(r"  [\d.]+ samples/s$|, x86-64-v\d$", "", line) for line in text.splitlines()]
+    return [re.sub(r"  [\d.]+ samples/s$|, x86-64-v\d(-bf16)?$", "", line) for line in text.splitlines()]
 
 
 failures = count = 0

@@ -139,7 +139,7 @@ class Driver:
             if case.prefetch:
                 command.append("--prefetch")
             if case.target != "cpu":
-                command += [f"--target={case.target}", "--cuda-architectures=sm_90", "--cuda-workspace-bytes=0"]
+                command += [f"--target={case.target}", "--cuda-architectures=sm_90"]
             if case.deterministic:
                 command.append("--deterministic")
             (folder / "table.txt").write_text(run_command(command, 300, env=self.environment(case)))

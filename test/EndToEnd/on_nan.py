@@ -119,6 +119,23 @@ def check_labelled(driver, stage, optimizer, accumulation):
         assert rows[-1]["skipped_steps"] == 0 and bits != without
 
 
+def check_all_skipped(driver, keys, said):
+    """A job of which no step was applied has failed, and exports nothing."""
+    folder = driver.compile("net", "cross-entropy", 3, "AdamW", keys=keys)
+    data = labelled(1)
+    data["x"][::BATCH, 0] = np.nan
+    np.savez(folder / "all.npz", **data)
+    for mpi in (False, True):
+        _, rows, out, err = driver.run(folder, folder / "all.npz", "--on-nan=skip", mpi=mpi, code=1)
+        lines = [line for line in err.splitlines() if line.startswith("zero-run: ")]
+        assert lines == [f"zero-run: all {STEPS} steps were skipped, and nothing was trained; the first was step 1: the loss is nan on "
+                         f"ranks 0, 1{said}"], err
+        assert [row["skipped_steps"] for row in rows] == list(range(1, STEPS + 1)), rows
+        assert not (folder / "out.safetensors").exists()
+    one = driver.run(folder, folder / "all.npz", "--on-nan=skip", "--steps=1", code=1)[3]
+    assert "zero-run: the only step was skipped, and nothing was trained; the first was step 1: the loss is nan" in one, one
+
+
 def check_gradient(driver, stage):
     """A finite loss with a gradient that is none: the parameter is named."""
     folder = driver.compile("linear", "mse", stage, "AdamW")
@@ -186,6 +203,10 @@ def main():
         check_labelled(driver, stage, optimizer, accumulation)
     for stage in (0, 3):
         check_gradient(driver, stage)
+    check_all_skipped(driver, {}, "")
+    check_all_skipped(driver, {"fp16": {"enabled": True, "initial_scale_power": 9, "hysteresis": 1, "min_loss_scale": 0.5}},
+                      "; the loss scale of the last one was 32, and it can fall to 0.5: take more steps, or a smaller "
+                      "'fp16.initial_scale_power'")
     for stage, accumulation in ((0, 1), (2, 2), (3, 1)):
         check_mixed(driver, stage, accumulation)
     print(f"{driver.runs} runs, as they should be")

@@ -14,6 +14,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include <map>
+#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -52,7 +53,7 @@ public:
       if (Error error = measure(program))
         return makeError(program.name + ": " + toString(std::move(error)));
     }
-    return fitRates(samples, machine);
+    return fitRates(samples, machine, cores);
   }
 
 private:
@@ -68,9 +69,28 @@ private:
       return module.takeError();
     if (Error error = writeTokens(program))
       return error;
-    if (Error error = runProgram(program))
-      return error;
-    return readTrace(**module);
+    if (Error error = runProgram(program, /*processes=*/1))
+      return program.sendsMessages ? leaveOutMessages(std::move(error)) : std::move(error);
+    llvm::Expected<Times> times = readTrace();
+    if (!times)
+      return times.takeError();
+    Times shared;
+    if (program.isShared && cores > 1) {
+      if (Error error = runProgram(program, cores))
+        return error;
+      llvm::Expected<Times> beside = readTrace();
+      if (!beside)
+        return beside.takeError();
+      shared = std::move(*beside);
+    }
+    addSamples(**module, program, *times, shared);
+    return Error::success();
+  }
+
+  /// Where ranks cannot speak over TCP here, nobody asks for what it takes.
+  Error leaveOutMessages(Error error) {
+    os << "messages are not measured: " << toString(std::move(error)) << "\n";
+    return Error::success();
   }
 
   llvm::Expected<OwningOpRef<ModuleOp>> compile(const CalibrationProgram &program) {
@@ -113,16 +133,13 @@ private:
     return Error::success();
   }
 
-  Error runProgram(const CalibrationProgram &program) {
+  /// Runs the program in so many processes at once, each with all its ranks; the first one's trace is read afterwards.
+  Error runProgram(const CalibrationProgram &program, unsigned processes) {
+    std::vector<std::string> command = {zeroRun,           path("compiled.bin"), "--data=" + path("tokens"), "--data-format=bytes",
+                                        "--sequence-length=" + std::to_string(program.sequence), "--flight-recorder=none"};
+    if (program.trains)
+      command.push_back("--steps=" + std::to_string(kSteps));
     std::string executable = zeroRun;
-    std::vector<std::string> command = {zeroRun,
-                                        path("compiled.bin"),
-                                        "--data=" + path("tokens"),
-                                        "--data-format=bytes",
-                                        "--sequence-length=" + std::to_string(program.sequence),
-                                        "--trace=" + path("trace.json"),
-                                        "--flight-recorder=none"};
-    command.push_back(program.trains ? "--steps=" + std::to_string(kSteps) : "--predict=" + path("predictions.npz"));
     if (program.ranks > 1) {
       // As a job on one machine is started; where there is no mpirun, ranks are threads.
       if (auto mpirun = sys::findProgramByName("mpirun")) {
@@ -130,17 +147,36 @@ private:
         std::vector<std::string> launch = {*mpirun, "--oversubscribe", "-n", std::to_string(program.ranks)};
         if (::geteuid() == 0)
           launch.push_back("--allow-run-as-root");
+        if (program.sendsMessages) {
+          launch.insert(launch.end(), {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"});
+          command.push_back("--shared-memory=off");
+        }
         command.insert(command.begin(), launch.begin(), launch.end());
+      } else if (program.sendsMessages) {
+        return makeError("no mpirun in PATH");
       } else {
         os << "no mpirun in PATH: collectives are those of threads\n";
         command.push_back("--comm=loopback");
       }
     }
-    std::vector<StringRef> arguments(command.begin(), command.end());
-    std::string log = path("log"), message;
-    std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
+    std::vector<sys::ProcessInfo> running;
+    std::string log = path("log"), nowhere = "/dev/null", message;
+    for (unsigned process = 0; process < processes; ++process) {
+      std::string number = process ? std::to_string(process) : "";
+      std::vector<std::string> own = command;
+      own.push_back("--trace=" + path("trace" + number + ".json"));
+      if (!program.trains)
+        own.push_back("--predict=" + path("predictions" + number + ".npz"));
+      std::vector<StringRef> arguments(own.begin(), own.end());
+      StringRef output = process ? nowhere : log;
+      std::optional<StringRef> redirects[] = {StringRef(), output, output};
+      running.push_back(sys::ExecuteNoWait(executable, arguments, std::nullopt, redirects, 0, &message));
+    }
     constexpr unsigned kLongest = 300;
-    int code = sys::ExecuteAndWait(executable, arguments, std::nullopt, redirects, kLongest, 0, &message);
+    int code = 0;
+    for (const sys::ProcessInfo &process : running)
+      if (int ended = process.Pid == sys::ProcessInfo::InvalidPid ? -1 : sys::Wait(process, kLongest, &message).ReturnCode; code == 0)
+        code = ended;
     if (code == 0)
       return Error::success();
     auto text = MemoryBuffer::getFile(log);
@@ -148,8 +184,14 @@ private:
                      (text ? (*text)->getBuffer().trim() : ""));
   }
 
-  /// Adds a sample for each command of rank 0: of computing its time on the core, of a collective its time.
-  Error readTrace(ModuleOp module) {
+  struct Duration {
+    std::vector<double> wall, computed;
+  };
+  /// By section and index.
+  using Times = std::map<std::pair<std::string, int64_t>, Duration>;
+
+  /// What the commands of rank 0 took.
+  llvm::Expected<Times> readTrace() {
     auto text = MemoryBuffer::getFile(path("trace.json"));
     if (!text)
       return makeError("zero-run wrote no trace");
@@ -159,10 +201,7 @@ private:
     const json::Array *events = trace->getAsObject() ? trace->getAsObject()->getArray("traceEvents") : nullptr;
     if (!events)
       return makeError("zero-run's trace has no traceEvents");
-    struct Times {
-      std::vector<double> wall, computed;
-    };
-    std::map<std::pair<std::string, int64_t>, Times> times;
+    Times times;
     for (const json::Value &value : *events) {
       const json::Object *event = value.getAsObject();
       const json::Object *place = event ? event->getObject("args") : nullptr;
@@ -173,22 +212,36 @@ private:
       auto computed = place->getNumber("cpu_us"), wall = event->getNumber("dur");
       if (!section || !command || !computed || !wall)
         return makeError("an event of zero-run's trace lacks section, command, cpu_us or dur");
-      Times &found = times[{section->str(), *command}];
+      Duration &found = times[{section->str(), *command}];
       found.wall.push_back(*wall * 1e-6);
       found.computed.push_back(*computed * 1e-6);
     }
+    return times;
+  }
+
+  /// A sample for each command: of computing its time on the core, of a collective its time, of messages what they take of the core.
+  void addSamples(ModuleOp module, const CalibrationProgram &program, const Times &times, const Times &shared) {
     CommandCosts costs(module);
     for (auto section : module.getOps<plan::SectionOp>())
       for (auto [index, op] : enumerate(section.getBody().front())) {
-        auto found = times.find({section.getSymName().str(), static_cast<int64_t>(index)});
-        if (found == times.end())
-          continue;
+        auto find = [&](const Times &all, bool onCore) {
+          auto found = all.find({section.getSymName().str(), static_cast<int64_t>(index)});
+          return found == all.end() ? 0 : getTypical(onCore ? found->second.computed : found->second.wall);
+        };
         CommandSample sample{costs.getKind(&op).str(), costs.get(&op)};
-        sample.seconds = getTypical(sample.cost.wireBytes ? found->second.wall : found->second.computed);
+        const bool isCollective = sample.cost.wireBytes != 0;
+        // Of messages the rest is as elsewhere, but beside a thread that sends.
+        if (program.sendsMessages && (!isCollective || sample.kind == "control_sum"))
+          continue;
+        sample.seconds = find(times, !isCollective || program.sendsMessages);
+        sample.sharedSeconds = find(shared, true);
+        if (program.sendsMessages) {
+          sample.kind = kMessages.str();
+          sample.cost.element = 0;
+        }
         if (sample.seconds > 0)
           samples.push_back(std::move(sample));
       }
-    return Error::success();
   }
 
   /// The lower quartile without the first: what a run that nothing disturbs repeats.
@@ -200,6 +253,8 @@ private:
   }
 
   std::string zeroRun, machine, lastError;
+  /// Processes that compute at once; more than a few of them show nothing new.
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
   raw_ostream &os;
   mlir::MLIRContext context;
   SmallString<128> folder;

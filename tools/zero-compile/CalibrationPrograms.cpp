@@ -36,6 +36,23 @@ public:
     value = result;
   }
 
+  /// What stands between the products of a transformer: normalization, biases, GELU, residual; `inner` times as wide in the middle.
+  void addBlock(int64_t inner) {
+    std::string before = value, narrow = rowsType(), name = formatv("block.{0}", blocks), line = tensor({width}), rows = tensor({batch * sequence});
+    std::string scale = addParameter(name + ".scale", {width}), bias = addParameter(name + ".bias", {width});
+    ops += formatv("    %n{0}, %mean{0}, %rstd{0} = nn.layer_norm {1} scale {2} bias {3} epsilon 1.0e-5 : {4}, {5}, {5} -> {4}, {6}, {6}\n", blocks, value,
+                   scale, bias, narrow, line, rows);
+    value = formatv("%n{0}", blocks);
+    addProduct(inner * width);
+    addBias(name + ".up");
+    ops += formatv("    %g{0} = nn.gelu none {1} : {2}\n", blocks, value, rowsType());
+    value = formatv("%g{0}", blocks);
+    addProduct(width / inner);
+    addBias(name + ".down");
+    ops += formatv("    %r{0} = nn.add {1}, {2} : {3}\n", blocks, value, before, narrow);
+    value = formatv("%r{0}", blocks++);
+  }
+
   void addAttention(int64_t heads) {
     std::string shape = tensor({batch, sequence, heads, width / heads}), sums = tensor({batch, heads, sequence});
     ops += formatv("    %heads = nn.reshape {0} : {1} to {2}\n", value, rowsType(), shape);
@@ -76,6 +93,12 @@ public:
 private:
   std::string tokens() const { return tensor({batch, sequence}, "i64"); }
   std::string rowsType() const { return tensor({batch * sequence, width}); }
+  void addBias(const std::string &name) {
+    std::string bias = addParameter(name, {width});
+    ops += formatv("    %wide{0} = nn.broadcast {1} dims [1] : {2} to {3}\n    %biased{0} = nn.add {4}, %wide{0} : {3}\n", count, bias, tensor({width}),
+                   rowsType(), value);
+    value = formatv("%biased{0}", count);
+  }
   std::string addParameter(const std::string &name, std::initializer_list<int64_t> shape) {
     std::string argument = formatv("%w{0}", count++);
     parameters += formatv(",\n    {0}: {1} {{nn.data = #nn.initial<normal 2.0e-02 : f64 seed {2} : f32>, nn.role = #nn.role<parameter \"{3}\">}",
@@ -84,7 +107,7 @@ private:
   }
 
   int64_t batch, sequence, width;
-  int count = 0, products = 0;
+  int count = 0, products = 0, blocks = 0;
   std::string parameters, ops, value;
 };
 
@@ -95,11 +118,24 @@ std::string makeConfig(int64_t microBatch, int64_t stage = 0, bool narrow = fals
 }
 
 /// Every ordered pair of three widths once, at `batch` samples of `sequence` tokens.
-CalibrationProgram makeProducts(const std::string &name, int64_t batch, int64_t sequence, const int64_t (&w)[3]) {
+CalibrationProgram makeProducts(const std::string &name, int64_t batch, int64_t sequence, const int64_t (&w)[3], bool narrow = false) {
   TokenModel model(batch, sequence, w[0]);
   for (int next : {0, 1, 1, 2, 2, 0, 2, 1, 0})
     model.addProduct(w[next]);
-  return {name, model.finish(), makeConfig(batch), sequence, batch};
+  return {name, model.finish(), makeConfig(batch, /*stage=*/0, narrow), sequence, batch};
+}
+
+CalibrationProgram makeAttention(const std::string &name, int64_t batch, int64_t sequence, int64_t width, int64_t heads, bool narrow) {
+  TokenModel model(batch, sequence, width);
+  model.addAttention(heads);
+  return {name, model.finish(), makeConfig(batch, /*stage=*/0, narrow), sequence, batch};
+}
+
+CalibrationProgram makeCollectives(const std::string &name, const int64_t (&widths)[3], bool small, bool narrow) {
+  CalibrationProgram program = makeProducts(name, 1, small ? 8 : 32, widths);
+  program.config = makeConfig(1, /*stage=*/3, narrow);
+  program.samples = program.ranks = 2;
+  return program;
 }
 
 /// Sums of `op` of `count` numbers that hang together by `step` alone, so that the processor can overlap them as those of neighbours.
@@ -109,7 +145,10 @@ CalibrationProgram makeChain(const std::string &name, const std::string &op, con
     ops += formatv("    %s{0} = nn.{1} {2}, %number : {3}\n", i, step, value, type);
     value = formatv("%s{0}", i);
     std::string term = value;
-    if (!op.empty()) {
+    if (op == "round") {
+      ops += formatv("    %h{0} = nn.cast %s{0} : {1} to {2}\n    %v{0} = nn.cast %h{0} : {2} to {1}\n", i, type, tensor({-1, sequence}, "bf16"));
+      term = formatv("%v{0}", i);
+    } else if (!op.empty()) {
       ops += formatv(op == "div" ? "    %v{0} = nn.{1} %number, %s{0} : {2}\n" : "    %v{0} = nn.{1} %s{0} : {2}\n", i, op, type);
       term = formatv("%v{0}", i);
     }
@@ -129,16 +168,24 @@ CalibrationProgram makeChain(const std::string &name, const std::string &op, con
 
 std::vector<CalibrationProgram> makeCalibrationPrograms(bool small) {
   std::vector<CalibrationProgram> programs;
-  const int64_t wide[3] = {64, 512, 4096}, narrow[3] = {16, 64, 128};
+  const int64_t wide[3] = {64, 512, 4096}, between[3] = {256, 1024, 2048}, narrow[3] = {16, 64, 128};
   const int64_t(&widths)[3] = small ? narrow : wide;
   int64_t sequence = small ? 32 : 256;
-  programs.push_back(makeProducts("products of 1024 rows", 4, sequence, widths));
-  programs.push_back(makeProducts("products of 256 rows", 1, sequence, widths));
-  for (int64_t length : {small ? 32 : 128, small ? 64 : 512}) {
-    int64_t batch = small ? 1 : 1024 / length;
-    TokenModel model(batch, length, small ? 64 : 512);
-    model.addAttention(small ? 2 : 8);
-    programs.push_back({formatv("attention over {0}", length), model.finish(), makeConfig(batch), length, batch});
+  for (bool bf16 : {false, true}) {
+    const char *type = bf16 ? " in bf16" : "";
+    programs.push_back(makeProducts(formatv("products of 1024 rows{0}", type), 4, sequence, widths, bf16));
+    if (!small)
+      programs.push_back(makeProducts(formatv("products of 1024 rows, widths between{0}", type), 4, sequence, between, bf16));
+    programs.push_back(makeProducts(formatv("products of 256 rows{0}", type), 1, sequence, widths, bf16));
+    for (int64_t length : {small ? 32 : 128, small ? 64 : 512})
+      programs.push_back(makeAttention(formatv("attention over {0}{1}", length, type), small ? 1 : 1024 / length, length, small ? 64 : 512, small ? 2 : 8, bf16));
+  }
+  for (int64_t width : {small ? 32 : 256, small ? 64 : 512}) {
+    TokenModel model(4, sequence, width);
+    for (int i = 0; i < 2; ++i)
+      model.addBlock(4);
+    programs.push_back({formatv("blocks of width {0}", width), model.finish(), makeConfig(4), sequence, 4});
+    programs.back().isShared = true;
   }
   {
     TokenModel model(small ? 1 : 4, small ? 64 : 1024, small ? 16 : 64);
@@ -153,11 +200,11 @@ std::vector<CalibrationProgram> makeCalibrationPrograms(bool small) {
   programs.push_back(makeChain("tangent", "tanh", "mul", 1.5, 8, tokens));
   programs.push_back(makeChain("error_function", "erf", "mul", 1.5, 8, tokens));
   programs.push_back(makeChain("trigonometric", "sin", "mul", 2.0, 8, tokens));
-  CalibrationProgram collectives = makeProducts("collectives of two ranks", 1, small ? 8 : 32, widths);
-  collectives.config = makeConfig(1, /*stage=*/3);
-  collectives.samples = 2;
-  collectives.ranks = 2;
-  programs.push_back(std::move(collectives));
+  programs.push_back(makeChain("rounding", "round", "mul", 0.75, 8, tokens));
+  programs.push_back(makeCollectives("collectives of two ranks", widths, small, /*narrow=*/false));
+  programs.push_back(makeCollectives("collectives of two ranks in bf16", widths, small, /*narrow=*/true));
+  programs.push_back(makeCollectives("messages of two ranks", widths, small, /*narrow=*/false));
+  programs.back().sendsMessages = true;
   return programs;
 }
 

@@ -17,10 +17,13 @@ struct CalibrationProgram {
   int64_t samples;       ///< of a run
   int64_t ranks = 1;
   bool trains = true;
+  bool isShared = false;      ///< measured a second time while all other cores do the same
+  bool sendsMessages = false; ///< over TCP, as ranks of different machines do
 };
 
-/// Products of many shapes, forward and backward, in float32 (and bf16 where this compiler has it), with their optimizer; attention of two
-/// lengths; convolutions; chains of each kind of arithmetic; collectives of two ranks. `small`: sizes for tests, whose rates mean nothing.
+/// Products of many shapes, forward and backward, with their optimizer, and attention of two lengths, in float32 and bf16; what stands
+/// between the products of a transformer; convolutions; chains of each kind of arithmetic; collectives of two ranks in both types, and as
+/// messages. `small`: sizes for tests, whose rates mean nothing.
 std::vector<CalibrationProgram> makeCalibrationPrograms(bool small);
 
 } // namespace zero

@@ -47,8 +47,8 @@ struct Flags {
                                                                "(default none)"),
                                       llvm::cl::value_desc("FILE.json|FILE.html"), llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> memoryBudget{"memory-budget-bytes",
-                                      llvm::cl::desc("Fail where a rank takes more device memory, say what takes it, and try other stages, micro-batches and "
-                                                     "world sizes (default none)"),
+                                      llvm::cl::desc("Fail where a rank takes more device memory, say what takes it, and try other stages, micro-batches, "
+                                                     "world sizes and bf16 (default none)"),
                                       llvm::cl::value_desc("N"), llvm::cl::cat(category)};
   llvm::cl::opt<bool> calibrate{"calibrate",
                                 llvm::cl::desc("Measure this machine's products, arithmetic, memory and collectives, which takes a minute, keep the rates for "
@@ -126,11 +126,14 @@ int calibrateMachine(const Flags &flags, const char *program) {
   llvm::sys::path::append(runtime, "zero-run");
   if (!llvm::sys::fs::can_execute(runtime))
     return fail(kFailed, "--calibrate runs '" + runtime + "', which is not there");
+  // A folder that the user names must be there: a slip of the finger makes none. What cannot be written is better known a minute earlier.
   if (StringRef folder = llvm::sys::path::parent_path(path); !folder.empty()) {
-    if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    bool given = flags.calibration.getNumOccurrences();
+    if (std::error_code code = given ? std::error_code() : llvm::sys::fs::create_directories(folder))
       return fail(kBadInput, "cannot make the folder '" + folder + "': " + code.message());
     if (!llvm::sys::fs::is_directory(folder))
-      return fail(kBadInput, "'" + folder + "' is no folder");
+      return fail(kBadInput, "cannot write '" + path + "': " +
+                                 (llvm::sys::fs::exists(folder) ? "'" + folder + "' is no folder" : "there is no folder '" + folder + "'"));
   }
   llvm::Expected<zero::TargetRates> rates = zero::calibrate(runtime, llvm::outs());
   if (!rates)

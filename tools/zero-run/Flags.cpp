@@ -20,7 +20,16 @@ Status unknownArgument(const CLI::App &app) {
   return Status::wrongUsage("unknown flag '" + argument + "'; the nearest known one is '" + nearestName(argument, known) + "'");
 }
 
-Status usageError(const CLI::ParseError &error) {
+Status usageError(const CLI::App &app, const CLI::ParseError &error) {
+  // Of a flag that is given twice CLI says how many words it takes.
+  for (const CLI::Option *option : app.get_options())
+    if (option->count() > 1 && option->get_items_expected_max() == 1) {
+      std::string values;
+      for (const std::string &value : option->results())
+        values += (values.empty() ? "'" : ", '") + value + "'";
+      return Status::wrongUsage(option->get_name() + " is given " + std::to_string(option->count()) + " times, " + values +
+                                ", but taken once");
+    }
   std::string message = error.what();
   if (!message.empty() && message[0] != '-')
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
@@ -104,7 +113,11 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   const std::map<std::string, DataFormat> formats = {{"npz", DataFormat::Npz}, {"bytes", DataFormat::Bytes}, {"u16", DataFormat::U16}};
   const std::map<std::string, CommKind> comms = {{"nccl", CommKind::Nccl}, {"mpi", CommKind::Mpi}, {"loopback", CommKind::Loopback}};
   const std::map<std::string, OnNan> onNans = {{"stop", OnNan::Stop}, {"skip", OnNan::Skip}, {"ignore", OnNan::Ignore}};
-  std::string format = "npz", device, comm = "auto", onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
+  const std::map<std::string, std::optional<KernelOptions>> sets = {{"auto", {}},
+                                                                    {"x86-64-v3", KernelOptions{CpuVariant::X86_64_V3, false}},
+                                                                    {"x86-64-v4", KernelOptions{CpuVariant::X86_64_V4, false}},
+                                                                    {"x86-64-v4-bf16", KernelOptions{CpuVariant::X86_64_V4, true}}};
+  std::string isa = "auto", format = "npz", device, comm = "auto", onNan, sharedMemory = "auto", flightRecorder = "zero-flight-recorder";
   constexpr uint64_t kMost = uint64_t(1) << 62;
 
   app.add_option("program", training.program, "compiled.bin, as zero-compile writes it")
@@ -158,6 +171,11 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
                  "auto (default): MPI ranks of one machine read each other's memory in place; off: they exchange messages as over a "
                  "network, to the same numbers")
       ->type_name("auto|off")->check(CLI::IsMember({"auto", "off"}).description(""));
+  app.add_option("--isa", isa,
+                 "The instruction set that kernels use, which last bits depend on: auto (default), the most that the CPUs of all ranks "
+                 "have; or exactly x86-64-v3 (AVX2), x86-64-v4 (AVX-512) or x86-64-v4-bf16 (with AVX512_BF16), so that other machines "
+                 "compute the same. The first line printed and the metrics say which it is")
+      ->type_name("auto|x86-64-v3|x86-64-v4|x86-64-v4-bf16")->check(CLI::IsMember(sets).description(""));
   app.add_option("--threads", training.threads, "Threads that share the kernels of a rank (default: 1)")
       ->type_name("N")->check(CLI::Range(1u, 1024u).description(""));
   CLI::Option *recorder = app.add_option("--flight-recorder", flightRecorder,
@@ -176,7 +194,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
     output = "zero-run " ZERO_VERSION "\n";
     return std::optional<RunFlags>();
   } catch (const CLI::ParseError &error) {
-    return app.remaining_size() ? unknownArgument(app) : usageError(error);
+    return app.remaining_size() ? unknownArgument(app) : usageError(app, error);
   }
   if (app.remaining_size())
     return unknownArgument(app);
@@ -184,6 +202,7 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
   flags.traces = device == "trace";
   if (device == "cpu" || device == "cuda")
     training.device = device == "cuda" ? DeviceKind::Cuda : DeviceKind::Cpu;
+  training.instructionSet = sets.at(isa);
   if (!onNan.empty())
     training.onNan = onNans.at(onNan);
   flags.sharedMemory = sharedMemory == "auto";

@@ -10,9 +10,9 @@
 
 namespace zero {
 
-/// Elementwise arithmetic by what it takes: a plain operation is an addition, a product, a comparison, a conversion.
-enum class Arithmetic : unsigned { Plain, Division, Exponential, Logarithm, Tangent, ErrorFunction, Trigonometric };
-inline constexpr unsigned kArithmeticKinds = 7;
+/// Elementwise arithmetic by what it takes: a plain operation is an addition, a product, a comparison, a conversion; rounding is to 16 bits.
+enum class Arithmetic : unsigned { Plain, Division, Exponential, Logarithm, Tangent, ErrorFunction, Trigonometric, Rounding };
+inline constexpr unsigned kArithmeticKinds = 8;
 /// "plain", "division" ...
 llvm::StringRef getArithmeticName(Arithmetic kind);
 
@@ -28,10 +28,12 @@ struct CommandCost {
   /// function; moves, comparisons, selections, conversions and integers none. Causal attention counts the pairs that it sees.
   int64_t flops = 0;
   int64_t bytesRead = 0, bytesWritten = 0; ///< sizes of the slices; workspace and staging excluded
+  int64_t bytesMoved = 0;                  ///< both, but of a gather only the rows that it takes
   int64_t wireBytes = 0;                   ///< what the rank sends
   std::array<int64_t, kArithmeticKinds> arithmetic = {}; ///< elements that a generated kernel computes, moves excepted
   ProductShape product;                                  ///< of kernel matmul
-  int64_t element = 0, length = 0;                       ///< of attention: its ElementType, its keys
+  int64_t element = 0; ///< of attention and collectives: the ElementType
+  int64_t length = 0;  ///< of attention: its keys; of a generated kernel that reduces over rows: bytes of a row
 };
 
 /// Costs of commands; what a generated kernel computes is counted once.
@@ -43,15 +45,18 @@ public:
   /// For sums: the name of a library kernel, `update` or `fused` for generated ones, all_gather, reduce_scatter, control_sum, copy,
   /// zero.
   llvm::StringRef getKind(mlir::Operation *command) const;
+  int64_t getWorldSize() const { return worldSize; }
 
 private:
   struct GeneratedKernel {
     int64_t flops = 0;
     std::array<int64_t, kArithmeticKinds> arithmetic = {};
     bool updates = false; ///< holds an optimizer's step
+    int64_t rowBytes = 0; ///< where it reduces over rows
   };
   llvm::StringMap<GeneratedKernel> kernels;
   llvm::DenseSet<mlir::Attribute> scratch; ///< workspace and staging
+  int64_t worldSize = 1;
 };
 
 } // namespace zero

@@ -14,11 +14,13 @@ struct PredictedCommand {
 };
 
 /// How long a command of that kind (CommandCosts::getKind) takes, in nanoseconds. Uncalibrated: the longer of computing and moving;
-/// calibrated: at the rate of its kernel and shape; and what each command takes at least. Of a collective, what ranks of one machine take.
+/// calibrated: at the rate of its kernel and shape; and what each command takes at least. Of a rank that has the machine for itself; of a
+/// collective, what ranks of one machine take.
 int64_t predictDuration(llvm::StringRef kind, const CommandCost &cost, const TargetRates &rates);
 
 /// Runs the section's commands on their queues in thought: each starts when its queue is free, it has been submitted, and the events
-/// that it waits for have been recorded. Collectives of all queues share the link, and where it says so in `rates` the core that computes.
+/// that it waits for have been recorded. Collectives of all queues share the link, and where it says so in `rates` the core that computes;
+/// ranks that compute at once share the memory of their machine.
 /// One entry for each command, in order.
 std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates);
 

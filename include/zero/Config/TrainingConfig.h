@@ -7,15 +7,37 @@
 #ifndef ZERO_CONFIG_TRAININGCONFIG_H
 #define ZERO_CONFIG_TRAININGCONFIG_H
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace zero {
+
+/// Where a key stands in its file, from 1.
+struct KeyPlace {
+  unsigned line = 0, column = 0;
+};
+
+/// What is wrong with a configuration, and the keys that it is about (dotted paths), the first of them first.
+class ConfigError : public llvm::ErrorInfo<ConfigError> {
+public:
+  static char ID;
+  ConfigError(std::vector<std::string> keys, std::string text) : keys(std::move(keys)), text(std::move(text)) {}
+  void log(llvm::raw_ostream &os) const override { os << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+  const std::vector<std::string> &getKeys() const { return keys; }
+
+private:
+  std::vector<std::string> keys;
+  std::string text;
+};
 
 /// What one training job does. Sizes named *Elements count elements, as in DeepSpeed.
 struct TrainingConfig {
@@ -54,13 +76,16 @@ struct TrainingConfig {
   int64_t lossScaleWindow = 1000;
   int64_t hysteresis = 2;
   bool consecutiveHysteresis = false;
-  int64_t minLossScale = 1;
+  double minLossScale = 1.0;
   bool autoCast = false;
   std::string communicationType;       ///< "fp32", "fp16", "bf16", or empty: the parameters'
   std::string gradientAccumulationType;  ///< likewise
 
   /// The keys (dotted paths) that a file or a flag gave; everything else is assumed.
   llvm::StringSet<> given;
+  /// The file that it was read from, and where its keys stand there; empty where it was read from none.
+  std::string file;
+  llvm::StringMap<KeyPlace> places;
 
   bool isGiven(llvm::StringRef path) const { return given.contains(path); }
   /// Elements of a bucket at most: the smaller of the two bucket sizes.
@@ -79,8 +104,10 @@ struct TrainingConfig {
   static llvm::Expected<TrainingConfig> parse(llvm::StringRef json);
   static llvm::Expected<TrainingConfig> parseFile(llvm::StringRef path);
   /// Fixes what depends on several keys (batch sizes with `worldSize`, reduce_at, prefetch with overlap_comm, types). Contradictions are
-  /// errors with all numbers.
+  /// errors with all numbers: a ConfigError where keys contradict one another.
   llvm::Error resolve();
+  /// Where in `file` the first of the error's keys stands that is there.
+  std::optional<KeyPlace> find(const ConfigError &error) const;
   /// `--prefetch`: stage3_prefetch_bucket_size becomes 5e7 where it was not given. An error with overlap_comm: false.
   llvm::Error enablePrefetch();
 

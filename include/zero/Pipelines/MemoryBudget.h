@@ -19,7 +19,7 @@ struct BudgetTrial {
 };
 
 /// Compiles changes of the configuration of `plan` from `source`, the module before its first phase: higher stages, smaller micro-batches with
-/// more of them, more ranks, no prefetch; where none of these fits, stage 3 with several of them. At most 16 compilations.
+/// more of them, more ranks, no prefetch, bf16; where none of these fits, stage 3 with several of them. At most 18 compilations.
 std::vector<BudgetTrial> tryToFit(mlir::ModuleOp plan, mlir::ModuleOp source, const PipelineRequest &request, int64_t budgetBytes);
 
 /// Whether the plan takes at most `budgetBytes`. Where it takes more, says so, what takes most at the peak, and which of the settings that

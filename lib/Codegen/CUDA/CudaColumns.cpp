@@ -58,7 +58,7 @@ void CudaEmitter::emitColumns() {
       out.line("const " + index + " row = " + outer + ";");
     else
       out.line("constexpr " + index + " row = 0;");
-    emitRowScalars(0);
+    emitRowScalars(0, /*firstPass=*/1);
     emitRowScalars(1);
     emitElements(passes[1], 1, "position");
     out.close();

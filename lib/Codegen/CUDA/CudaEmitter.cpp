@@ -159,6 +159,8 @@ std::string CudaEmitter::getIota(nn::IotaOp op, const std::string &position) {
 CudaEmitter::Name CudaEmitter::declare(Operation *op, ArrayRef<std::string> operands) {
   Type element = elementOf(op->getResult(0));
   std::string text = makeElementwise(op, operands);
+  if (text == operands.front() && !needsRounding(op))
+    return {text, ""}; // a cast that changes nothing in registers
   Name name{newName("v"), ""};
   if (needsRounding(op)) {
     name.packed = newName("h");
@@ -245,15 +247,21 @@ void CudaEmitter::emitUniformScalars() {
       emitScalar(op);
 }
 
-/// Scalars of the current row that become known once the reductions below `level` are.
-void CudaEmitter::emitRowScalars(int level) {
+/// Scalars of the current row that become known once the reductions below `level` are; `firstPass`: of those that follow.
+void CudaEmitter::emitRowScalars(int level, int firstPass) {
   if (level == 0) {
     // All offsets here: what follows may be inside of braces.
     offsets.clear();
-    for (Value result : results)
-      getOffset(result);
+    llvm::SetVector<Value> used(results.begin(), results.end());
+    for (int pass = firstPass; pass < static_cast<int>(passes.size()); ++pass)
+      used.insert_range(collectNeeded(passes[pass], pass));
+    for (BlockArgument argument : body.getArguments())
+      if (used.contains(argument) || !shape.variesInside(argument))
+        getOffset(argument);
+    for (unsigned i = 0; i < results.size(); ++i)
+      if (!shape.variesInside(results[i]) || shape.levels.lookup(results[i]) >= firstPass)
+        getOffset(results[i]);
     for (BlockArgument argument : body.getArguments()) {
-      getOffset(argument);
       if (isUniform(argument) || shape.variesInside(argument))
         continue;
       Type element = elementOf(argument);

@@ -64,7 +64,7 @@ private:
   Name getElement(mlir::Value value, Element &element);
   void emitScalar(mlir::Operation *op);
   void emitUniformScalars();
-  void emitRowScalars(int level);
+  void emitRowScalars(int level, int firstPass = 0);
   void emitScalarResults();
   void planPasses();
   void collectNeeded(mlir::Value value, int level, llvm::SetVector<mlir::Value> &needed) const;

@@ -1,5 +1,6 @@
 //===- Agreement.cpp - Ranks that were started alike ----------------------===//
 #include "lib/Runtime/Executor/Agreement.h"
+#include "zero/Runtime/Executor/Executor.h"
 #include <algorithm>
 #include <filesystem>
 
@@ -71,6 +72,7 @@ Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap) {
                                                             : "ignore";
   const std::string device = !options.device ? "" : *options.device == DeviceKind::Cuda ? "cuda" : "cpu";
   const std::string comm = options.nccl ? "nccl" : options.stagedChannels ? "mpi" : ""; // loopback ranks share their flags
+  const std::string isa = options.instructionSet ? instructionSetName(*options.instructionSet) : "auto";
   return agreeOn({given("--data", data.path),
                   {device, device.empty() ? "no --device" : "--device=" + device},
                   {comm, comm.empty() ? "no --comm" : "--comm=" + comm},
@@ -78,6 +80,7 @@ Status agreeOnFlags(const TrainingOptions &options, Bootstrap &bootstrap) {
                   number("--sequence-length", data.sequenceLength),
                   {std::to_string(data.seed), "--seed=" + std::to_string(data.seed)},
                   {onNan, onNan.empty() ? "no --on-nan" : "--on-nan=" + onNan},
+                  {isa, "--isa=" + isa},
                   number("--steps", options.steps),
                   number("--epochs", options.epochs),
                   given("--predict", options.predictPath),

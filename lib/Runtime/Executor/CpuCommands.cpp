@@ -115,7 +115,7 @@ static bool hasGeneratedKernels(const schema::Plan &plan) {
 }
 
 Status CpuCommands::agree(const Container &container, Bootstrap &bootstrap) {
-  ZERO_ASSIGN_OR_RETURN(kernelOptions, agreeOnVariant(container, bootstrap, hasGeneratedKernels(container.plan())));
+  ZERO_ASSIGN_OR_RETURN(kernelOptions, agreeOnInstructionSet(container, bootstrap, hasGeneratedKernels(container.plan()), asked));
   return {};
 }
 

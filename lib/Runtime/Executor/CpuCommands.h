@@ -11,8 +11,8 @@ namespace zero {
 
 class CpuCommands final : public DeviceCommands {
 public:
-  /// `threads` share the kernels of the compute queue.
-  explicit CpuCommands(unsigned threads) : compute(threads), others(1) {}
+  /// `threads` share the kernels of the compute queue; `asked`: what they use (ExecutorOptions::instructionSet).
+  CpuCommands(unsigned threads, std::optional<KernelOptions> asked) : asked(asked), compute(threads), others(1) {}
 
   Status agree(const Container &container, Bootstrap &bootstrap) override;
   Status load(const Container &container) override;
@@ -22,11 +22,12 @@ public:
   MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) override;
   MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) override;
   MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) override;
-  std::string description() const override { return variantName(kernelOptions.variant); }
+  std::string description() const override { return instructionSetName(kernelOptions); }
 
 private:
   Expected<std::shared_ptr<Kernel>> libraryKernel(const KernelCall &call, schema::QueueKind queue);
 
+  std::optional<KernelOptions> asked;
   KernelOptions kernelOptions;
   std::unique_ptr<KernelLibrary> library;
   ThreadPool compute, others;

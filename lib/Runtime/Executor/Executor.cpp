@@ -32,7 +32,7 @@ struct Executor::Impl {
   Status runSection(std::string_view name);
   Status runOnStreams(Section &section);
   void readResults(const HostSlices &slices, bool before);
-  /// Until what was fetched from the device is there, with what its commands reported.
+  /// Until what was fetched from the device is there, with what its commands report.
   Status receive(HostSlices &slices);
   Queue &compute() { return *queues[static_cast<size_t>(schema::QueueKind::compute)]; }
 
@@ -76,7 +76,7 @@ Status Executor::Impl::createDevice() {
     ZERO_ASSIGN_OR_RETURN(commands, createCudaCommands(*streams, options.comm));
     return {};
   }
-  commands = std::make_unique<CpuCommands>(options.threads);
+  commands = std::make_unique<CpuCommands>(options.threads, options.instructionSet);
   return {};
 }
 
@@ -223,7 +223,6 @@ Status Executor::Impl::runOnStreams(Section &section) {
 }
 
 Status Executor::Impl::receive(HostSlices &slices) {
-  ZERO_RETURN_IF_ERROR(report.fetch(compute()));
   ZERO_RETURN_IF_ERROR(slices.wait(bootstrap.failure()));
   ZERO_RETURN_IF_ERROR(report.wait(bootstrap.failure()));
   if (bootstrap.failure().raised())
@@ -305,6 +304,7 @@ Status Executor::runPredict() {
   ZERO_RETURN_IF_ERROR(impl->inputs.send(impl->compute(), read, impl->bootstrap.failure()));
   ZERO_RETURN_IF_ERROR(impl->runSection("predict"));
   ZERO_RETURN_IF_ERROR(impl->outputs.fetch(impl->compute()));
+  ZERO_RETURN_IF_ERROR(impl->report.fetch(impl->compute()));
   return impl->receive(impl->outputs);
 }
 
@@ -330,6 +330,12 @@ Status Executor::runUpdate(uint64_t step) {
     impl->readResults(impl->before, /*before=*/true);
   ZERO_RETURN_IF_ERROR(impl->runSection("update"));
   ZERO_RETURN_IF_ERROR(impl->after.fetch(impl->compute()));
+  return impl->report.fetch(impl->compute());
+}
+
+bool Executor::runsAhead() const { return impl->device->streams() != nullptr; }
+
+Status Executor::awaitUpdate() {
   ZERO_RETURN_IF_ERROR(impl->receive(impl->after));
   if (impl->device->streams()) // behind `before` on the same stream
     impl->readResults(impl->before, /*before=*/true);

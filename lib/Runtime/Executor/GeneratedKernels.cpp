@@ -10,7 +10,9 @@
 
 namespace zero {
 
-static constexpr CpuVariant kVariants[] = {CpuVariant::X86_64_V3, CpuVariant::X86_64_V4};
+/// From the least to the most; each is part of those behind it.
+static constexpr KernelOptions kInstructionSets[] = {
+    {CpuVariant::X86_64_V3, false}, {CpuVariant::X86_64_V4, false}, {CpuVariant::X86_64_V4, true}};
 
 const char *variantName(CpuVariant variant) {
   switch (variant) {
@@ -22,50 +24,58 @@ const char *variantName(CpuVariant variant) {
   return "";
 }
 
-static bool machineSupports(CpuVariant variant) {
-  switch (variant) {
+std::string instructionSetName(const KernelOptions &options) {
+  return variantName(options.variant) + std::string(options.bf16Products ? "-bf16" : "");
+}
+
+static bool machineSupports(const KernelOptions &options) {
+  switch (options.variant) {
   case CpuVariant::X86_64_V3:
     return __builtin_cpu_supports("x86-64-v3");
   case CpuVariant::X86_64_V4:
-    return __builtin_cpu_supports("x86-64-v4");
+    return __builtin_cpu_supports("x86-64-v4") && (!options.bf16Products || __builtin_cpu_supports("avx512bf16"));
   }
   return false;
 }
 
-Expected<KernelOptions> agreeOnVariant(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels) {
+Expected<KernelOptions> agreeOnInstructionSet(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels,
+                                              const std::optional<KernelOptions> &asked) {
   std::string supported;
-  for (CpuVariant variant : kVariants)
-    supported += machineSupports(variant) ? '1' : '0';
-  supported += __builtin_cpu_supports("avx512bf16") ? '1' : '0';
+  for (const KernelOptions &set : kInstructionSets)
+    supported += machineSupports(set) ? '1' : '0';
   ZERO_ASSIGN_OR_RETURN(std::vector<std::string> ranks, bootstrap.allGather(supported));
 
-  std::optional<CpuVariant> best;
-  std::string inFile;
-  for (size_t i = 0; i < std::size(kVariants); ++i) {
-    bool everywhere = true, compiled = !hasGeneratedKernels || container.find(SectionKind::KernelObject, variantName(kVariants[i]));
-    for (const std::string &rank : ranks)
-      everywhere = everywhere && rank[i] == '1';
-    if (compiled)
-      inFile += (inFile.empty() ? "" : ", ") + std::string(variantName(kVariants[i]));
-    if (everywhere && compiled)
-      best = kVariants[i];
+  const KernelOptions *best = nullptr;
+  std::string inFile, poor; // of the sets that may be taken
+  for (size_t i = 0; i < std::size(kInstructionSets); ++i) {
+    const KernelOptions &set = kInstructionSets[i];
+    const bool compiled = !hasGeneratedKernels || container.find(SectionKind::KernelObject, variantName(set.variant));
+    if (compiled && !set.bf16Products)
+      inFile += (inFile.empty() ? "" : ", ") + std::string(variantName(set.variant));
+    if (!compiled || (asked && set != *asked))
+      continue;
+    std::string lacking;
+    for (size_t rank = 0; rank < ranks.size(); ++rank)
+      if (ranks[rank][i] != '1')
+        lacking += (lacking.empty() ? "" : ", ") + std::to_string(rank);
+    if (lacking.empty())
+      best = &set;
+    else if (poor.empty())
+      poor = lacking;
   }
-  if (best) {
-    bool bf16 = *best == CpuVariant::X86_64_V4;
-    for (const std::string &rank : ranks)
-      bf16 = bf16 && rank.back() == '1';
-    return KernelOptions{*best, bf16};
-  }
-  std::string poor;
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    if (ranks[rank].find('0') < std::size(kVariants))
-      poor += (poor.empty() ? "" : ", ") + std::to_string(rank);
-  Status missing = Status::badInput(
-      inFile.empty() ? "'" + container.path() + "' has no kernels for this kind of CPU; recompile with: " +
-                           recompileCommand(container, bootstrap.size())
-                     : "the CPUs of ranks " + poor + " lack features of " + inFile + ", for which '" + container.path() +
-                           "' has kernels; recompile with: " + recompileCommand(container, bootstrap.size()));
-  return bootstrap.agree(missing);
+  if (best)
+    return *best;
+  const std::string recompile = "; recompile with: " + recompileCommand(container, bootstrap.size());
+  std::string missing;
+  if (inFile.empty())
+    missing = "'" + container.path() + "' has no kernels for this kind of CPU" + recompile;
+  else if (asked && poor.empty())
+    missing = "--isa=" + instructionSetName(*asked) + ", but '" + container.path() + "' has kernels for " + inFile + recompile;
+  else if (asked)
+    missing = "--isa=" + instructionSetName(*asked) + ", but the CPUs of ranks " + poor + " lack features of it";
+  else
+    missing = "the CPUs of ranks " + poor + " lack features of " + inFile + ", for which '" + container.path() + "' has kernels" + recompile;
+  return bootstrap.agree(Status::badInput(missing));
 }
 
 Expected<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Container &container, CpuVariant variant) {

@@ -17,9 +17,10 @@ using GeneratedKernel = void (*)(void *const *pointers, int64_t begin, int64_t e
 /// The name that sections of kernel objects carry: "x86-64-v3".
 const char *variantName(CpuVariant variant);
 
-/// The variant that every rank can run and that the container has kernels for, and what else every rank can do; agreed on by
+/// The most that every rank can run and that the container has kernels for, or what is `asked` for, all of it and no more; agreed on by
 /// all ranks.
-Expected<KernelOptions> agreeOnVariant(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels);
+Expected<KernelOptions> agreeOnInstructionSet(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels,
+                                              const std::optional<KernelOptions> &asked);
 
 /// The shared object of one variant, loaded from memory. Its code may go only when nothing runs it any more.
 class KernelLibrary {

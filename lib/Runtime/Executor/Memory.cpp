@@ -72,32 +72,40 @@ std::vector<SharedMemory> Memory::shared() const {
 }
 
 Status Memory::loadWeights(const Container &container) {
+  for (uint32_t bucket = 0; bucket < records(plan->buckets()).size(); ++bucket)
+    ZERO_RETURN_IF_ERROR(loadBucket(container, bucket));
   for (const schema::State *state : records(plan->states())) {
-    std::string role(text(state->role()));
-    std::string name = text(state->name()).empty() ? role : role + " '" + std::string(text(state->name())) + "'";
-    Status status;
-    if (role == "parameter" || role == "master")
-      status = loadBucket(container, *state);
-    else if (state->bucket() < 0)
-      status = loadLone(container, *state);
-    if (!status.ok())
-      return status.annotate(name);
+    if (state->bucket() >= 0)
+      continue;
+    if (Status status = loadLone(container, *state); !status.ok()) {
+      std::string role(text(state->role()));
+      return status.annotate(text(state->name()).empty() ? role : role + " '" + std::string(text(state->name())) + "'");
+    }
   }
   return {};
 }
 
-/// This rank's range of the bucket's weights, or all of them, in the state's own type.
-Status Memory::loadBucket(const Container &container, const schema::State &state) {
-  const schema::Bucket *bucket = records(plan->buckets())[static_cast<uint32_t>(state.bucket())];
+/// The states that start from the bucket's weights, each in its own type: this rank's range, or all of them. What several hold is read once.
+Status Memory::loadBucket(const Container &container, uint32_t index) {
+  const schema::Bucket *bucket = records(plan->buckets())[index];
   const uint64_t elements = bucket->elements() / plan->world_size();
   const Container::Section *weights = container.find(SectionKind::Weights);
-  std::byte *target = at(*state.slice());
+  std::vector<const schema::State *> states;
+  for (const schema::State *state : records(plan->states()))
+    if (state->bucket() == static_cast<int32_t>(index) && (text(state->role()) == "parameter" || text(state->role()) == "master"))
+      states.push_back(state);
   for (unsigned owner = 0; owner < plan->world_size(); ++owner) {
-    if (state.sharded() && owner != rank)
-      continue;
-    ZERO_RETURN_IF_ERROR(load(container, *weights, owner * plan->rank_part_bytes() + bucket->chunk_offset(), weightsElement(*bucket),
-                              target, stateElement(state, *bucket), elements));
-    target += elements * elementBytes(stateElement(state, *bucket));
+    std::vector<Target> targets;
+    for (const schema::State *state : states) {
+      const schema::ElementType element = stateElement(*state, *bucket);
+      if (!state->sharded())
+        targets.push_back({at(*state->slice()) + owner * elements * elementBytes(element), element});
+      else if (owner == rank)
+        targets.push_back({at(*state->slice()), element});
+    }
+    Status status = load(container, *weights, owner * plan->rank_part_bytes() + bucket->chunk_offset(), weightsElement(*bucket), targets, elements);
+    if (!status.ok())
+      return status.annotate("parameters of bucket " + std::string(text(bucket->name())));
   }
   return {};
 }
@@ -107,35 +115,43 @@ Status Memory::loadLone(const Container &container, const schema::State &state) 
   const uint64_t bytes = state.slice()->size();
   const Container::Section *frozen = container.find(SectionKind::Frozen);
   if (state.weights_element())
-    return load(container, *frozen, state.frozen_offset(), *state.weights_element(), at(*state.slice()), *state.element(),
+    return load(container, *frozen, state.frozen_offset(), *state.weights_element(), {{at(*state.slice()), *state.element()}},
                 bytes / elementBytes(*state.element()));
   // As bytes, whatever its type.
-  return bytes ? load(container, *frozen, state.frozen_offset(), schema::ElementType::u8, at(*state.slice()), schema::ElementType::u8, bytes)
+  return bytes ? load(container, *frozen, state.frozen_offset(), schema::ElementType::u8, {{at(*state.slice()), schema::ElementType::u8}}, bytes)
                : Status();
 }
 
-/// Through blocks of bounded size where the types differ or the host cannot address the target.
+/// Straight into a target of the file's type that the host can address, from which the others are converted; else through a block of bounded
+/// size. In pieces that end where a block of the section with a checksum of its own does: of one that ends within, the rest would be
+/// read again.
 Status Memory::load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
-                    std::byte *target, schema::ElementType to, uint64_t elements) {
-  if (elements == 0)
+                    const std::vector<Target> &targets, uint64_t elements) {
+  if (elements == 0 || targets.empty())
     return {};
   const bool addressable = !device->streams();
-  if (from == to && addressable)
-    return container.read(section, offset, target, elements * elementBytes(to));
-  constexpr uint64_t kBlock = 1 << 18; // elements
-  std::vector<std::byte> block(std::min(elements, kBlock) * elementBytes(from)),
-      converted(from == to || addressable ? 0 : std::min(elements, kBlock) * elementBytes(to));
-  for (uint64_t done = 0; done < elements; done += kBlock) {
-    const uint64_t count = std::min(kBlock, elements - done);
-    ZERO_RETURN_IF_ERROR(container.read(section, offset + done * elementBytes(from), block.data(), count * elementBytes(from)));
-    std::byte *place = target + done * elementBytes(to);
-    if (addressable) {
-      convertElements(block.data(), from, place, to, count);
-      continue;
+  const uint64_t width = elementBytes(from);
+  auto same = std::find_if(targets.begin(), targets.end(), [&](const Target &target) { return addressable && target.element == from; });
+  if (same != targets.end() && targets.size() == 1)
+    return container.read(section, offset, same->data, elements * width);
+  std::vector<std::byte> block(same != targets.end() ? 0 : std::min(elements * width, kChecksumBlock)), converted;
+  for (uint64_t done = 0, count; done < elements; done += count) {
+    const uint64_t place = offset + done * width;
+    count = std::min(std::max<uint64_t>((kChecksumBlock - place % kChecksumBlock) / width, 1), elements - done);
+    std::byte *read = same != targets.end() ? same->data + done * width : block.data();
+    ZERO_RETURN_IF_ERROR(container.read(section, place, read, count * width));
+    for (auto target = targets.begin(); target != targets.end(); ++target) {
+      std::byte *goal = target->data + done * elementBytes(target->element);
+      if (target == same)
+        continue;
+      if (addressable) {
+        convertElements(read, from, goal, target->element, count);
+        continue;
+      }
+      converted.resize(count * elementBytes(target->element));
+      convertElements(read, from, converted.data(), target->element, count);
+      ZERO_RETURN_IF_ERROR(device->upload(goal, converted.data(), converted.size()));
     }
-    if (from != to)
-      convertElements(block.data(), from, converted.data(), to, count);
-    ZERO_RETURN_IF_ERROR(device->upload(place, from == to ? block.data() : converted.data(), count * elementBytes(to)));
   }
   return {};
 }

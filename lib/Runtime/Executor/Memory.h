@@ -15,7 +15,7 @@ public:
   /// Allocates every arena of the plan; `share`: so that peers can read the sources of its collectives in place. `device` outlives it.
   static Expected<Memory> allocate(const schema::Plan &plan, Device &device, unsigned rank, bool share);
   /// Fills parameters, masters and frozen tensors with the container's weights, each in its own type: this rank's part, or all
-  /// where it holds all.
+  /// where it holds all. No byte of them is read twice.
   Status loadWeights(const Container &container);
 
   /// An address of the device's; the host may use it where the device has no streams.
@@ -31,10 +31,15 @@ public:
   std::vector<SharedMemory> shared() const;
 
 private:
-  Status loadBucket(const Container &container, const schema::State &state);
+  /// Elements of a state, from some place on.
+  struct Target {
+    std::byte *data;
+    schema::ElementType element;
+  };
+  Status loadBucket(const Container &container, uint32_t index);
   Status loadLone(const Container &container, const schema::State &state);
-  Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from, std::byte *target,
-              schema::ElementType to, uint64_t elements);
+  Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
+              const std::vector<Target> &targets, uint64_t elements);
 
   const schema::Plan *plan = nullptr;
   Device *device = nullptr;

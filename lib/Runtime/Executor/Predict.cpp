@@ -1,8 +1,10 @@
 //===- Predict.cpp - Runs the forward pass over data ----------------------===//
 #include "lib/Runtime/Executor/Predict.h"
+#include "lib/Runtime/Executor/ConvertElements.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/Data/NpzWriter.h"
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 namespace zero {
@@ -40,14 +42,22 @@ public:
 private:
   Status open(const std::string &path) {
     std::vector<NpzWriter::Array> arrays;
+    std::string widened;
     for (const schema::Output *output : records(plan.outputs())) {
       NpzWriter::Array array{std::string(text(output->name())), output->element(), {}};
       for (int64_t dimension : records(output->shape()))
         array.shape.push_back(static_cast<uint64_t>(dimension));
       if (output->batched())
         array.shape[0] = array.shape[0] / batch * samples;
+      // NumPy has no bfloat16: as two raw bytes an element would be no number to whoever reads it.
+      if (array.element == schema::ElementType::bf16) {
+        array.element = schema::ElementType::f32;
+        widened += (widened.empty() ? "'" : ", '") + array.name + "'";
+      }
       arrays.push_back(std::move(array));
     }
+    if (!widened.empty())
+      std::printf("note: of outputs of bfloat16, which NumPy does not have, float32 is written, the same numbers: %s\n", widened.c_str());
     ZERO_ASSIGN_OR_RETURN(writer, NpzWriter::create(path, arrays));
     return {};
   }
@@ -80,7 +90,7 @@ private:
       uint64_t size = outputs[i]->slice()->size();
       if (!outputs[i]->batched()) {
         if (first == 0 && writer && status.ok())
-          status = writer->append(i, source, size);
+          status = add(i, source, size);
         continue;
       }
       uint64_t ofSample = size / batch;
@@ -107,9 +117,20 @@ private:
         piece = buffer.data();
       }
       if (writer && status.ok())
-        status = writer->append(array, piece, bytes);
+        status = add(array, static_cast<const char *>(piece), bytes);
     }
     return {};
+  }
+
+  /// The next elements of an output, in the type that the array has.
+  Status add(size_t array, const char *piece, uint64_t bytes) {
+    constexpr auto kNarrow = schema::ElementType::bf16, kWide = schema::ElementType::f32;
+    if (records(plan.outputs())[static_cast<uint32_t>(array)]->element() != kNarrow)
+      return writer->append(array, piece, bytes);
+    const uint64_t count = bytes / elementBytes(kNarrow);
+    wide.resize(count * elementBytes(kWide));
+    convertElements(reinterpret_cast<const std::byte *>(piece), kNarrow, wide.data(), kWide, count);
+    return writer->append(array, wide.data(), wide.size());
   }
 
   const schema::Plan &plan;
@@ -121,6 +142,7 @@ private:
   uint64_t samples, perRun;
   std::unique_ptr<NpzWriter> writer; // on rank 0
   std::string buffer;
+  std::vector<std::byte> wide;
 };
 
 } // namespace

@@ -53,6 +53,7 @@ Status MetricsFile::write(const StepReport &report) {
   add("process_bytes", std::to_string(report.processBytes));
   add("peak_process_bytes", std::to_string(report.peakProcessBytes));
   add("peak_resident_bytes", std::to_string(report.peakResidentBytes));
+  add("device", jsonString(report.device));
   add("skipped_steps", std::to_string(report.skippedSteps));
   if (report.results.lossScale > 0)
     add("loss_scale", jsonNumber(report.results.lossScale, kFloat));

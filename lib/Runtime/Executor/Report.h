@@ -17,6 +17,7 @@ struct StepReport {
   double samplesPerSecond;
   Traffic traffic; ///< of this step
   CommunicationTimes communication; ///< of this step, of the rank that waited longest
+  std::string device; ///< what computes
   uint64_t deviceBytes;
   std::optional<uint64_t> otherDeviceBytes; ///< in use on the device beside them, of the rank whose device has most; none on CPUs
   uint64_t peakGatheredElements;

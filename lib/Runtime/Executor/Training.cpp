@@ -60,6 +60,9 @@ public:
     }
     if (speaks())
       progress.finish();
+    // Whoever reads the exit status alone must not take weights as they were for trained ones.
+    if (schedule.steps && skipped == schedule.steps)
+      return bootstrap.agree(Status::programFailed(nothingTrained()));
     if (speaks() && skipped)
       std::printf("note: %llu of %llu steps were skipped, the first was %s\n", static_cast<unsigned long long>(skipped),
                   static_cast<unsigned long long>(schedule.steps), firstSkipped.c_str());
@@ -99,20 +102,33 @@ private:
     return {};
   }
 
+  Status readInputs(uint64_t step, uint64_t micro) {
+    const uint64_t epoch = step / schedule.stepsPerEpoch, inEpoch = step % schedule.stepsPerEpoch, batch = plan.micro_batch();
+    const uint64_t first = ((inEpoch * plan.accumulation_steps() + micro) * bootstrap.size() + bootstrap.rank()) * batch;
+    for (uint32_t i = 0; i < records(plan.inputs()).size(); ++i)
+      ZERO_RETURN_IF_ERROR(data.read(i, epoch, first, batch, executor.input(i)));
+    return {};
+  }
+
   Status runStep(uint64_t step, StepReport &report) {
     Clock::time_point begin = Clock::now();
     Traffic before = executor.traffic();
     CommunicationTimes timesBefore = executor.communicationTimes();
-    uint64_t epoch = step / schedule.stepsPerEpoch, inEpoch = step % schedule.stepsPerEpoch;
     uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
     for (uint64_t micro = 0; micro < microBatches; ++micro) {
       bootstrap.view().moveTo(step + 1, JobView::kReadingData);
-      uint64_t first = ((inEpoch * microBatches + micro) * ranks + bootstrap.rank()) * batch;
-      for (uint32_t i = 0; i < records(plan.inputs()).size(); ++i)
-        ZERO_RETURN_IF_ERROR(data.read(i, epoch, first, batch, executor.input(i)));
+      if (micro > 0 || !readAhead)
+        ZERO_RETURN_IF_ERROR(readInputs(step, micro));
+      else
+        ZERO_RETURN_IF_ERROR(*readAhead);
       ZERO_RETURN_IF_ERROR(executor.runMicroBatch(static_cast<unsigned>(micro)));
     }
     ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1 - skipped));
+    // While the device computes. What goes wrong with the data of the next step is that step's error.
+    readAhead.reset();
+    if (executor.runsAhead() && step + 1 < schedule.steps)
+      readAhead = readInputs(step + 1, 0);
+    ZERO_RETURN_IF_ERROR(executor.awaitUpdate());
     report.results = executor.results();
     if (report.results.labelCount == 0) // the same on all ranks: the count is a sum over them
       return bootstrap.agree(Status::programFailed("no label of this step counts: all of them are the ignored value"));
@@ -125,17 +141,29 @@ private:
     CommunicationTimes times = executor.communicationTimes();
     report.communication.total = times.total - timesBefore.total;
     report.communication.exposed = times.exposed ? std::optional(*times.exposed - *timesBefore.exposed) : std::nullopt;
+    report.device = executor.deviceDescription();
     report.deviceBytes = executor.deviceBytes();
-    ZERO_ASSIGN_OR_RETURN(report.otherDeviceBytes, executor.otherDeviceBytes());
     report.peakGatheredElements = executor.peakGatheredElements();
     report.predictedSeconds = static_cast<double>(plan.predicted_step_ns()) * 1e-9;
-    if (!options.metricsPath.empty())
+    if (!options.metricsPath.empty()) {
+      ZERO_ASSIGN_OR_RETURN(report.otherDeviceBytes, executor.otherDeviceBytes());
       ZERO_RETURN_IF_ERROR(measureRanks(report));
+    }
     bool finite = std::isfinite(report.results.loss) && std::isfinite(report.results.gradNorm);
     Status status = finite || onNan == OnNan::Ignore ? Status() : stopOrSkip(step + 1);
     report.step = step + 1;
     report.skippedSteps = skipped;
     return status;
+  }
+
+  std::string nothingTrained() const {
+    std::string all = schedule.steps == 1 ? "the only step was skipped" : "all " + std::to_string(schedule.steps) + " steps were skipped";
+    all += ", and nothing was trained; the first was " + firstSkipped;
+    const float scale = executor.results().lossScale;
+    if (scale > plan.least_loss_scale())
+      all += "; the loss scale of the last one was " + numberText(scale) + ", and it can fall to " + numberText(plan.least_loss_scale()) +
+             ": take more steps, or a smaller 'fp16.initial_scale_power'";
+    return all;
   }
 
   /// A step whose loss or norm is not finite, on all ranks; its update changed nothing.
@@ -164,6 +192,7 @@ private:
   Executor &executor;
   Bootstrap &bootstrap;
   MetricsFile metrics;
+  std::optional<Status> readAhead; ///< what came of reading the next step's first inputs, where that was done already
   uint64_t skipped = 0; ///< steps whose update was held back: the same on all ranks
   std::string firstSkipped;
 };
@@ -255,6 +284,9 @@ Status Training::checkDevice(const Container &container) const {
   if (isCuda && options.threads != 1)
     return Status::badInput("--threads=" + std::to_string(options.threads) + " share the kernels of a CPU, and " + program +
                             " is compiled with --target=cuda");
+  if (isCuda && options.instructionSet)
+    return Status::badInput("--isa=" + instructionSetName(*options.instructionSet) + " is of a CPU, and " + program +
+                            " is compiled with --target=cuda");
   if (isCuda && options.sharedMemoryGiven)
     return Status::badInput("--shared-memory is for ranks that compute on CPUs, and " + program + " is compiled with --target=cuda");
   return {};
@@ -317,6 +349,7 @@ Status Training::run(Bootstrap &bootstrap) {
   trace.calibration = text(plan.calibration());
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
+  executorOptions.instructionSet = options.instructionSet;
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
   executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;

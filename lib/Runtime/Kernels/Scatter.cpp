@@ -1,7 +1,7 @@
 //===- Scatter.cpp - out = data, then out[o, indices[c], i] combined with updates[o, c, i] ---===//
 //
 // What falls on one element is combined in the order of the indices, rounded to the element type each time (scatter_add of
-// 16-bit floats: once, from a sum in f32). Threads split columns (o, i), which are independent.
+// 16-bit floats: once, from a sum in f32). Threads split what is independent: columns (o, i), of scatter_add rows of the result.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/ElementKernels.h"
@@ -60,23 +60,21 @@ template <typename Before> struct Extremum {
 using Maximum = Extremum<std::greater<>>;
 using Minimum = Extremum<std::less<>>;
 
-/// With `fromZero` there is no data: the elements start as 0 (the kernel scatter_add).
-template <typename T, typename Combine, bool fromZero> class Scatter : public Kernel {
+template <typename T, typename Combine> class Scatter : public Kernel {
 public:
   Scatter(IndexReader indices, int64_t outer, int64_t inner) : indices(indices), outer(outer), inner(inner) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
-    auto *data = fromZero ? nullptr : static_cast<const T *>(*pointers++);
-    ZERO_RETURN_IF_ERROR(indices.check(fromZero ? "scatter_add" : "scatter", pointers[1]));
-    auto *updates = static_cast<const T *>(pointers[0]);
-    auto *out = static_cast<T *>(pointers[2]);
+    ZERO_RETURN_IF_ERROR(indices.check("scatter", pointers[2]));
+    auto *data = static_cast<const T *>(pointers[0]), *updates = static_cast<const T *>(pointers[1]);
+    auto *out = static_cast<T *>(pointers[3]);
     int64_t chunks = (inner + kColumns - 1) / kColumns;
     parallelFor(parallel, outer * chunks, [&](int64_t begin, int64_t end) {
       while (begin < end) { // one outer slice at a time, with all its columns of this range
         int64_t o = begin / chunks, first = begin % chunks, last = std::min(first + end - begin, chunks);
         int64_t slice = o * indices.axisSize * inner;
-        combineColumns(fromZero ? nullptr : data + slice, updates + o * indices.count * inner, pointers[1],
-                       out + slice, first * kColumns, std::min(inner, last * kColumns));
+        combineColumns(data + slice, updates + o * indices.count * inner, pointers[2], out + slice, first * kColumns,
+                       std::min(inner, last * kColumns));
         begin += last - first;
       }
     });
@@ -84,20 +82,13 @@ public:
   }
 
 private:
-  void start(const T *data, T *out, int64_t elements) const {
-    if (fromZero)
-      std::memset(static_cast<void *>(out), 0, elements * sizeof(T));
-    else
-      std::memcpy(static_cast<void *>(out), data, elements * sizeof(T));
-  }
-
   void combineColumns(const T *data, const T *updates, const void *positions, T *out, int64_t from,
                       int64_t to) const {
     if (from == 0 && to == inner)
-      start(data, out, indices.axisSize * inner);
+      std::memcpy(static_cast<void *>(out), data, indices.axisSize * inner * sizeof(T));
     else
       for (int64_t row = 0; row < indices.axisSize; ++row)
-        start(fromZero ? nullptr : data + row * inner + from, out + row * inner + from, to - from);
+        std::memcpy(static_cast<void *>(out + row * inner + from), data + row * inner + from, (to - from) * sizeof(T));
     Combine combine;
     for (int64_t c = 0; c < indices.count; ++c) {
       T *target = out + indices.at(positions, c) * inner;
@@ -111,67 +102,103 @@ private:
   int64_t outer, inner;
 };
 
-/// scatter_add of 16-bit floats: each row of the result is summed by itself, over the updates that fall on it.
-class NarrowScatterAdd : public Kernel {
+/// The updates that fall on each row, in their order.
+class RowChains {
 public:
-  NarrowScatterAdd(IndexReader indices, int64_t outer, int64_t inner, bool isHalf)
-      : indices(indices), outer(outer), inner(inner), widen(isHalf ? widenFloat16s : widenBFloat16s),
-        round(isHalf ? roundToFloat16s : roundToBFloat16s), first(inner ? indices.axisSize : 0),
-        next(inner ? indices.count : 0) {}
+  RowChains(int64_t rows, int64_t updates) : first(rows), next(updates) {}
+
+  void build(const IndexReader &indices, const void *positions) {
+    std::fill(first.begin(), first.end(), -1);
+    for (int64_t c = indices.count; c-- > 0;) { // so chains begin with the first update
+      int64_t row = indices.at(positions, c);
+      next[c] = first[row];
+      first[row] = c;
+    }
+  }
+  template <typename Visit> void forEachUpdate(int64_t row, Visit visit) const {
+    for (int64_t c = first[row]; c >= 0; c = next[c])
+      visit(c);
+  }
+  bool isEmpty(int64_t row) const { return first[row] < 0; }
+
+private:
+  std::vector<int64_t> first, next; ///< -1 where there is none
+};
+
+/// A row of the result, which starts as 0, in its own type.
+template <typename T> struct SumInPlace {
+  using Value = T;
+  void operator()(const T *updates, const RowChains &chains, int64_t row, int64_t inner, T *out) const {
+    Add add;
+    chains.forEachUpdate(row, [&](int64_t c) {
+      for (int64_t i = 0; i < inner; ++i)
+        out[i] = add(out[i], updates[c * inner + i]);
+    });
+  }
+};
+
+/// A row of 16-bit floats, summed in f32 and rounded once.
+struct SumWidened {
+  using Value = uint16_t;
+  void (*widen)(const uint16_t *, int64_t, float *);
+  void (*round)(const float *, int64_t, uint16_t *);
+
+  void operator()(const uint16_t *updates, const RowChains &chains, int64_t row, int64_t inner, uint16_t *out) const {
+    constexpr int64_t kBlock = 256;
+    for (int64_t from = 0; from < inner; from += kBlock) {
+      float sums[kBlock] = {}, update[kBlock];
+      int64_t count = std::min(kBlock, inner - from);
+      chains.forEachUpdate(row, [&](int64_t c) {
+        widen(updates + c * inner + from, count, update);
+        for (int64_t i = 0; i < count; ++i)
+          sums[i] += update[i];
+      });
+      round(sums, count, out + from);
+    }
+  }
+};
+
+/// scatter_add: each row of the result is summed by itself, over the updates that fall on it.
+template <typename SumRow> class ScatterAdd : public Kernel {
+public:
+  ScatterAdd(IndexReader indices, int64_t outer, int64_t inner, SumRow sumRow)
+      : indices(indices), outer(outer), inner(inner), sumRow(sumRow),
+        chains(inner ? indices.axisSize : 0, inner ? indices.count : 0) {}
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     ZERO_RETURN_IF_ERROR(indices.check("scatter_add", pointers[1]));
     if (inner == 0)
       return {};
-    std::fill(first.begin(), first.end(), -1);
-    for (int64_t c = indices.count; c-- > 0;) { // so chains begin with the first update
-      int64_t row = indices.at(pointers[1], c);
-      next[c] = first[row];
-      first[row] = c;
-    }
-    auto *updates = static_cast<const uint16_t *>(pointers[0]);
-    auto *out = static_cast<uint16_t *>(pointers[2]);
+    chains.build(indices, pointers[1]);
+    auto *updates = static_cast<const typename SumRow::Value *>(pointers[0]);
+    auto *out = static_cast<typename SumRow::Value *>(pointers[2]);
     parallelFor(parallel, outer * indices.axisSize, [&](int64_t begin, int64_t end) {
-      for (int64_t item = begin; item < end; ++item)
-        sumRow(updates + item / indices.axisSize * indices.count * inner, first[item % indices.axisSize], out + item * inner);
+      std::memset(static_cast<void *>(out + begin * inner), 0, (end - begin) * inner * sizeof *out);
+      while (begin < end) { // the rows of one outer slice
+        int64_t o = begin / indices.axisSize, row = begin % indices.axisSize, last = std::min(indices.axisSize, row + end - begin);
+        for (; row < last; ++row, ++begin)
+          if (!chains.isEmpty(row))
+            sumRow(updates + o * indices.count * inner, chains, row, inner, out + begin * inner);
+      }
     });
     return {};
   }
 
 private:
-  void sumRow(const uint16_t *updates, int64_t chain, uint16_t *out) const {
-    if (chain < 0)
-      std::memset(out, 0, inner * sizeof(uint16_t));
-    constexpr int64_t kBlock = 256;
-    for (int64_t from = 0; chain >= 0 && from < inner; from += kBlock) {
-      float sums[kBlock] = {}, update[kBlock];
-      int64_t count = std::min(kBlock, inner - from);
-      for (int64_t c = chain; c >= 0; c = next[c]) {
-        widen(updates + c * inner + from, count, update);
-        for (int64_t i = 0; i < count; ++i)
-          sums[i] += update[i];
-      }
-      round(sums, count, out + from);
-    }
-  }
-
   IndexReader indices;
   int64_t outer, inner;
-  void (*widen)(const uint16_t *, int64_t, float *);
-  void (*round)(const float *, int64_t, uint16_t *);
-  /// The first update of each row, or -1, and the next one of each update's row.
-  std::vector<int64_t> first, next;
+  SumRow sumRow;
+  RowChains chains;
 };
 
 using Result = Expected<std::unique_ptr<Kernel>>;
 
-template <typename Combine, bool fromZero, typename... Arguments>
-Result makeOf(const char *kernel, int64_t element, Arguments... arguments) {
-  return withElementType(kernel, element, [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+template <typename Combine, typename... Arguments> Result makeOf(int64_t element, Arguments... arguments) {
+  return withElementType("scatter", element, [&]<typename T>(T) -> std::unique_ptr<Kernel> {
     if constexpr (std::is_same_v<T, bool> && !std::is_same_v<Combine, Assign>)
       return nullptr;
     else
-      return std::make_unique<Scatter<T, Combine, fromZero>>(arguments...);
+      return std::make_unique<Scatter<T, Combine>>(arguments...);
   });
 }
 
@@ -188,15 +215,15 @@ Expected<std::unique_ptr<Kernel>> kernels::makeScatter(std::span<const int64_t> 
   ZERO_RETURN_IF_ERROR(parameters.finish());
   switch (kind) {
   case 0:
-    return makeOf<Assign, false>("scatter", element, indices, outer, inner);
+    return makeOf<Assign>(element, indices, outer, inner);
   case 1:
-    return makeOf<Add, false>("scatter", element, indices, outer, inner);
+    return makeOf<Add>(element, indices, outer, inner);
   case 2:
-    return makeOf<Multiply, false>("scatter", element, indices, outer, inner);
+    return makeOf<Multiply>(element, indices, outer, inner);
   case 3:
-    return makeOf<Maximum, false>("scatter", element, indices, outer, inner);
+    return makeOf<Maximum>(element, indices, outer, inner);
   default:
-    return makeOf<Minimum, false>("scatter", element, indices, outer, inner);
+    return makeOf<Minimum>(element, indices, outer, inner);
   }
 }
 
@@ -206,8 +233,17 @@ Expected<std::unique_ptr<Kernel>> kernels::makeScatterAdd(std::span<const int64_
   int64_t element = parameters.next();
   auto [indices, outer, inner] = IndexedAxis::read(parameters);
   ZERO_RETURN_IF_ERROR(parameters.finish());
-  if (element == static_cast<int64_t>(Element::F16) || element == static_cast<int64_t>(Element::BF16))
-    return std::unique_ptr<Kernel>(
-        std::make_unique<NarrowScatterAdd>(indices, outer, inner, element == static_cast<int64_t>(Element::F16)));
-  return makeOf<Add, true>("scatter_add", element, indices, outer, inner);
+  auto sumWidened = [&](auto widen, auto round) {
+    return std::unique_ptr<Kernel>(std::make_unique<ScatterAdd<SumWidened>>(indices, outer, inner, SumWidened{widen, round}));
+  };
+  if (element == static_cast<int64_t>(Element::F16))
+    return sumWidened(widenFloat16s, roundToFloat16s);
+  if (element == static_cast<int64_t>(Element::BF16))
+    return sumWidened(widenBFloat16s, roundToBFloat16s);
+  return withElementType("scatter_add", element, [&]<typename T>(T) -> std::unique_ptr<Kernel> {
+    if constexpr (std::is_same_v<T, bool>)
+      return nullptr;
+    else
+      return std::make_unique<ScatterAdd<SumInPlace<T>>>(indices, outer, inner, SumInPlace<T>());
+  });
 }

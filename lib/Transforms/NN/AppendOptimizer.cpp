@@ -98,6 +98,7 @@ public:
     MicroSignature signature;
     if (failed(checkOptions()) || failed(readMicro(micro, signature)))
       return signalPassFailure();
+    warnOfLostSquares(signature);
     appendUpdate(micro, signature);
   }
 
@@ -192,6 +193,34 @@ private:
                                << (signature.lossScaleType ? "one" : "none")
                                << "; nn-build-backward has scale-loss";
     return success();
+  }
+
+  /// exp_avg_sq has the type of its parameter. What is too small for that type is 0 there, and leaves epsilon alone in the denominator:
+  /// where epsilon is below the root of the least square, the step is then larger than any other, and soon not finite.
+  void warnOfLostSquares(const MicroSignature &signature) {
+    if (optimizer == "sgd")
+      return;
+    auto leastSquare = [&](const TrainedParameter &parameter) {
+      const llvm::fltSemantics &floats = cast<FloatType>(cast<RankedTensorType>(parameter.value.getType()).getElementType()).getFloatSemantics();
+      return hasMaster(parameter.value.getType()) ? 0.0 : APFloat::getSmallest(floats).convertToDouble();
+    };
+    auto loses = [&](const TrainedParameter &parameter) { return epsilon < std::sqrt(leastSquare(parameter)); };
+    const TrainedParameter *first = llvm::find_if(signature.parameters, loses);
+    if (first == signature.parameters.end())
+      return;
+    const int64_t others = llvm::count_if(signature.parameters, loses) - 1;
+    const double least = leastSquare(*first);
+    InFlightDiagnostic warning = emitWarning(first->value.getLoc());
+    warning << "parameter '" << first->name << "'";
+    if (others)
+      warning << " and " << others << " more have";
+    else
+      warning << " has";
+    warning << " type " << cast<RankedTensorType>(first->value.getType()).getElementType()
+            << llvm::formatv(", and so has exp_avg_sq, which is 0 below {0:e2}: there 'optimizer.params.eps' {1:e2} alone divides, and the parameters are "
+                             "soon not finite; take an eps of at least {2:e2}, SGD, or a model of f32 with 'fp16.enabled'",
+                             least, double(epsilon), std::sqrt(least))
+                   .str();
   }
 
   void appendUpdate(func::FuncOp micro, const MicroSignature &signature) {

@@ -9,8 +9,9 @@
 //                                                     %3 = nn.cast %z to f32
 //                                                     %s, %n, %l = nn.cross_entropy %3, %t : f32
 //
-// Tensors between ops are 16-bit, arithmetic is float32, each op rounds once. Runs before differentiation, so that
-// the gradient rules see the casts. Parameters keep the nn.data of their file.
+// Tensors between ops are 16-bit, arithmetic is float32, each op rounds once; what one operator of the model was imported as rounds
+// once, too, at its end. Runs before differentiation, so that the gradient rules see the casts. Parameters keep the nn.data of their
+// file.
 // Test: test/Transforms/NN/mix-precision.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -122,7 +123,8 @@ private:
       if (isTrained && !isWide(argument))
         return emitError(argument.getLoc())
                << "parameter '" << role.getName() << "' has type " << argument.getType()
-               << "; mixed precision takes parameters of f32, to which it keeps masters of f32";
+               << "; mixed precision takes parameters of f32, to which it keeps masters of f32; without '"
+               << (element.isBF16() ? "bf16" : "fp16") << ".enabled' it is trained in the type that it has";
       if (!isWide(argument) || (!isTrained && !llvm::all_of(argument.getUsers(), [&](Operation *user) {
             return mixed.contains(user) && takesNarrow(user);
           })))
@@ -142,10 +144,14 @@ private:
       Value result = op->getResult(0); // of attention not log_sum_exp: statistics are f32
       bool isNumber = isMovement(op) && isOneNumber(result) &&
                       llvm::none_of(op->getOperands(), [&](Value operand) { return narrowed.contains(operand); });
-      bool isOfStatistic = isa<ReshapeOp, BroadcastOp>(op) && statistics.contains(op->getOperand(0));
+      bool mayStay = isa<ReshapeOp, BroadcastOp>(op);
+      bool isOfStatistic = mayStay && statistics.contains(op->getOperand(0));
+      bool isInside = mayStay && inside.contains(op->getOperand(0)) && isInsideOperator(op);
       if (isOfStatistic && isa<ReshapeOp>(op))
         statistics.insert(result);
-      if (!isWide(result) || isNumber || isOfStatistic)
+      if (isInside)
+        inside.insert(result);
+      if (!isWide(result) || isNumber || isOfStatistic || isInside)
         return;
       for (OpOperand &operand : op->getOpOperands())
         operand.set(narrow(operand.get()));
@@ -164,9 +170,20 @@ private:
         continue;
       if (isStatistic(result))
         statistics.insert(result);
+      else if (isInsideOperator(op))
+        inside.insert(result);
       else if (!isOneNumber(result) && !isTermOfSum(result))
         roundResult(result);
     }
+  }
+
+  /// Whether only ops in f32 read the results, all of which one operator of the model was imported as (they have its name): a
+  /// normalization spelled out, say. Such an operator rounds at its end.
+  static bool isInsideOperator(Operation *op) {
+    auto name = dyn_cast<NameLoc>(op->getLoc());
+    return name && !name.getName().empty() && !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
+             return user->getLoc() == op->getLoc() && (!takesNarrow(user) || isa<ReshapeOp, BroadcastOp>(user));
+           });
   }
 
   /// What norms are made of, which are sensitive and small: sums over at least eight elements each, mean and rstd of a layer norm,
@@ -307,6 +324,7 @@ private:
   DenseSet<Value> mixedValues;                      // f32 values of mixed ops and of arguments, before the change
   DenseSet<Value> narrowed;                         // 16-bit values that were f32
   DenseSet<Value> statistics;                       // f32 values that stay f32
+  DenseSet<Value> inside;                           // f32 values that stay f32 between the ops of one operator
   DenseMap<Value, Value> widenings, roundings, limits; // casts made, by what they are of
   DenseMap<Value, bool> large;
 };

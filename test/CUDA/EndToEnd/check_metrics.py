@@ -10,7 +10,7 @@ for path in sys.argv[2:]:
         row = json.loads(line)
         steps += 1
         assert row["peak_device_bytes"] == sum(arena["arena_bytes"] for arena in report["memory"]["arenas"]), row
-        # The simulated driver's context alone takes a part of the GPU.
+        # The simulated driver's context alone takes some of it.
         assert row["other_device_bytes"] > 1 << 20, row
         assert row["exposed_comm_seconds"] is None and row["comm_overlap_efficiency"] is None, row
         assert row["comm_seconds"] > 0, row

@@ -32,7 +32,7 @@ def value(name, element, *shape):
 def both(model, data, flags, run_flags, ranks):
     """The exit codes and messages of the program for CPUs and of that for GPUs."""
     outcomes = []
-    for target in ([], ["--target=cuda", "--cuda-architectures=sm_90", "--cuda-workspace-bytes=0"]):
+    for target in ([], ["--target=cuda", "--cuda-architectures=sm_90"]):
         code, errors = run("zero-compile", f"{model}.onnx", *flags, f"--world-size={ranks}", *target, "-o", "program.bin")
         assert code == 0, errors
         code, errors = run("zero-run", "program.bin", "--comm=loopback", "--data", data, *run_flags)

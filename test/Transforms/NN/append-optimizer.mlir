@@ -16,6 +16,13 @@
 // RUN: not zero-opt %t/micro.mlir --nn-append-optimizer=loss-scale=8 2>&1 | FileCheck %s --check-prefix=NO-SCALE
 // RUN: not zero-opt %t/half.mlir --nn-append-optimizer 2>&1 | FileCheck %s --check-prefix=A-SCALE
 // RUN: zero-opt %t/predict.mlir --nn-append-optimizer | FileCheck %s --check-prefix=PREDICT
+// RUN: zero-opt %t/narrow.mlir --verify-diagnostics --nn-append-optimizer=optimizer=adam
+// RUN: zero-opt %t/narrow.mlir --nn-append-optimizer=epsilon=2.5e-4 2>&1 | FileCheck %s --check-prefix=NO-WARNING
+// RUN: zero-opt %t/narrow.mlir --nn-append-optimizer=masters=true 2>&1 | FileCheck %s --check-prefix=NO-WARNING
+// RUN: zero-opt %t/narrow.mlir --nn-append-optimizer=optimizer=sgd 2>&1 | FileCheck %s --check-prefix=NO-WARNING
+
+// NO-WARNING-NOT: warning: parameter
+// NO-WARNING:     func.func @update
 
 // UNKNOWN:  error: unknown optimizer 'lion'; expected adamw, adam or sgd
 // NESTEROV: error: nesterov needs the optimizer sgd with momentum; got sgd with momentum 0
@@ -220,6 +227,18 @@ func.func @micro(%p: tensor<f32> {nn.role = #nn.role<frozen "p">})
     -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}) {
   %sum, %count = nn.output_loss %p : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
+}
+
+//--- narrow.mlir
+// Squares of small gradients are 0 in f16, but neither in bf16 nor in f32.
+func.func @micro(%a: tensor<bf16> {nn.role = #nn.role<parameter "a">}, %b: tensor<f32> {nn.role = #nn.role<parameter "b">},
+    // expected-warning @+1 {{parameter 'p' and 1 more have type 'f16', and so has exp_avg_sq, which is 0 below 5.96e-08: there 'optimizer.params.eps' 1.00e-08 alone divides, and the parameters are soon not finite; take an eps of at least 2.44e-04, SGD, or a model of f32 with 'fp16.enabled'}}
+    %p: tensor<f16> {nn.role = #nn.role<parameter "p">}, %q: tensor<f16> {nn.role = #nn.role<parameter "q">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">},
+        tensor<bf16> {nn.role = #nn.role<gradient "a">}, tensor<f32> {nn.role = #nn.role<gradient "b">},
+        tensor<f16> {nn.role = #nn.role<gradient "p">}, tensor<f16> {nn.role = #nn.role<gradient "q">}) {
+  %sum, %count = nn.output_loss %b : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count, %a, %b, %p, %q : tensor<f32>, tensor<i64>, tensor<bf16>, tensor<f32>, tensor<f16>, tensor<f16>
 }
 
 //--- predict.mlir

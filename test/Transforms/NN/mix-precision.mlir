@@ -42,6 +42,42 @@ func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %y: tens
 
 // -----
 
+// What one operator was imported as rounds at its end: the distance and the factor of a batch normalization stay f32, its result and what
+// another operator reads do not.
+// CHECK-LABEL: func.func @forward
+// CHECK-SAME:    %[[S:[a-z0-9]+]]: tensor<4xbf16> {nn.role = #nn.role<parameter "s">}
+// CHECK:         %[[XN:.*]] = nn.cast %{{.*}} : tensor<8x4xf32> to tensor<8x4xbf16>
+// CHECK:         %[[XW:.*]] = nn.cast %{{.*}} : tensor<8x4xbf16> to tensor<8x4xf32>
+// CHECK:         %[[D:.*]] = nn.sub %[[XW]], %{{.*}} : tensor<8x4xf32>
+// CHECK-NEXT:    %[[F:.*]] = nn.mul %{{.*}}, %{{.*}} : tensor<4xf32>
+// CHECK-NEXT:    %[[FB:.*]] = nn.broadcast %[[F]] dims [1] : tensor<4xf32> to tensor<8x4xf32>
+// CHECK-NEXT:    %[[N:.*]] = nn.mul %[[D]], %[[FB]] : tensor<8x4xf32>
+// CHECK-NEXT:    %[[NN:.*]] = nn.cast %[[N]] : tensor<8x4xf32> to tensor<8x4xbf16>
+// CHECK-NEXT:    %[[NW:.*]] = nn.cast %[[NN]] : tensor<8x4xbf16> to tensor<8x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nn.exp %[[NW]] : tensor<8x4xf32>
+// CHECK-NEXT:    %[[RN:.*]] = nn.cast %[[R]] : tensor<8x4xf32> to tensor<8x4xbf16>
+// CHECK-NEXT:    %[[RW:.*]] = nn.cast %[[RN]] : tensor<8x4xbf16> to tensor<8x4xf32>
+// CHECK-NEXT:    %[[Q:.*]] = nn.mul %[[RW]], %[[NW]] : tensor<8x4xf32>
+#bn = loc("bn")
+#exp = loc("exp")
+#mul = loc("mul")
+func.func @forward(%x: tensor<8x4xf32> {nn.role = #nn.role<input "x">}, %s: tensor<4xf32> {nn.role = #nn.role<parameter "s">},
+                   %m: tensor<4xf32> {nn.role = #nn.role<frozen "m">}, %r: tensor<4xf32> {nn.role = #nn.role<frozen "r">})
+    -> (tensor<8x4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.transpose %x [1, 0] : tensor<8x4xf32> to tensor<4x8xf32>
+  %1 = nn.transpose %0 [1, 0] : tensor<4x8xf32> to tensor<8x4xf32>
+  %2 = nn.broadcast %m dims [1] : tensor<4xf32> to tensor<8x4xf32> loc(#bn)
+  %3 = nn.sub %1, %2 : tensor<8x4xf32> loc(#bn)
+  %4 = nn.mul %s, %r : tensor<4xf32> loc(#bn)
+  %5 = nn.broadcast %4 dims [1] : tensor<4xf32> to tensor<8x4xf32> loc(#bn)
+  %6 = nn.mul %3, %5 : tensor<8x4xf32> loc(#bn)
+  %7 = nn.exp %6 : tensor<8x4xf32> loc(#exp)
+  %8 = nn.mul %7, %6 : tensor<8x4xf32> loc(#mul)
+  return %8 : tensor<8x4xf32>
+}
+
+// -----
+
 // Statistics that the gradient reads stay f32; a layer norm reads its weights in f32.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME:    %[[S:[a-z0-9]+]]: tensor<16xbf16> {nn.role = #nn.role<parameter "s">}
@@ -222,7 +258,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{parameter 'w' has type 'tensor<4xf64>'; mixed precision takes parameters of f32, to which it keeps masters of f32}}
+// expected-error @+1 {{parameter 'w' has type 'tensor<4xf64>'; mixed precision takes parameters of f32, to which it keeps masters of f32; without 'bf16.enabled' it is trained in the type that it has}}
 func.func @forward(%w: tensor<4xf64> {nn.role = #nn.role<parameter "w">}) -> (tensor<4xf64> {nn.role = #nn.role<output "y">}) {
   return %w : tensor<4xf64>
 }

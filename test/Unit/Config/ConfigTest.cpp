@@ -145,6 +145,21 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "unknown key 'zero_optimization.stge'; the nearest known one is 'zero_optimization.stage'");
   EXPECT_EQ(parseError(R"({"stage": 1})"), "unknown key 'stage'; the nearest known one is 'zero_optimization.stage'");
   EXPECT_EQ(parseError(R"({"optimizer": {"params": {"learning_rate": 1}}})").substr(0, 44), "unknown key 'optimizer.params.learning_rate'");
+  // In a section that is not its own.
+  auto nearest = [](std::string json) {
+    std::string error = parseError(json);
+    return error.substr(error.find("one is ") + 7);
+  };
+  EXPECT_EQ(nearest(R"({"zero_optimization": {"gradient_clipping": 1}})"), "'gradient_clipping'");
+  EXPECT_EQ(nearest(R"({"zero_optimization": {"train_batch_size": 1}})"), "'train_batch_size'");
+  EXPECT_EQ(nearest(R"({"zero_optimization": {"bf16": {"enabled": true}}})"), "'bf16'");
+  EXPECT_EQ(nearest(R"({"zero_optimization": {"lr": 1}})"), "'optimizer.params.lr'");
+  EXPECT_EQ(nearest(R"({"bf16": {"loss_scale": 1}})"), "'fp16.loss_scale'");
+  EXPECT_EQ(nearest(R"({"bf16": {"hysteresis": 1}})"), "'fp16.hysteresis'");
+  EXPECT_EQ(nearest(R"({"bf16": {"initial_scale_powr": 1}})"), "'fp16.initial_scale_power'");
+  EXPECT_EQ(nearest(R"({"optimizer": {"lr": 1}})"), "'optimizer.params.lr'");
+  EXPECT_EQ(nearest(R"({"optimizer": {"params": {"type": "SGD"}}})"), "'optimizer.type'");
+  EXPECT_EQ(nearest(R"({"fp16": {"communication_data_type": "fp16"}})"), "'communication_data_type'");
 }
 
 TEST(Config, KeysStandOnce) {
@@ -172,7 +187,8 @@ TEST(Config, WrongTypesAndRanges) {
   EXPECT_EQ(parseError(R"({"fp16": {"hysteresis": 0}})"), "'fp16.hysteresis' is 0 but must lie in [1, 9000000000000000]");
   EXPECT_EQ(parseError(R"({"fp16": {"loss_scale_window": 0}})"), "'fp16.loss_scale_window' is 0 but must lie in [1, 9000000000000000]");
   EXPECT_EQ(parseError(R"({"fp16": {"initial_scale_power": 128}})"), "'fp16.initial_scale_power' is 128 but must lie in [0, 127]");
-  EXPECT_EQ(parseError(R"({"fp16": {"min_loss_scale": 0.5}})"), "'fp16.min_loss_scale' must be an integer, is 0.5");
+  EXPECT_EQ(parseError(R"({"fp16": {"min_loss_scale": 0}})"),
+            "'fp16.min_loss_scale' is 0 but must lie in [1.1754943508222875e-38, 1.7014118346046923e+38]");
   EXPECT_EQ(parseError(R"({"communication_data_type": "float16"})"),
             "'communication_data_type' is \"float16\" but must be one of fp32|fp16|bf16");
   EXPECT_EQ(parseError(R"({"data_types": {"grad_accum_dtype": "int8"}})"),
@@ -201,6 +217,10 @@ TEST(Config, Contradictions) {
   // A scale that starts at its least, and keys without effect.
   EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "initial_scale_power": 3, "min_loss_scale": 8}})", 1).initialLossScale(), 8);
   EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "loss_scale": 4, "min_loss_scale": 9}})", 1).initialLossScale(), 4);
+  // As DeepSpeed takes it: any float.
+  EXPECT_EQ(resolved(R"({"fp16": {"enabled": true, "min_loss_scale": 0.25}})", 1).minLossScale, 0.25);
+  EXPECT_EQ(resolveError(R"({"fp16": {"enabled": true, "initial_scale_power": 0, "min_loss_scale": 1.5}})", 1),
+            "'fp16.initial_scale_power' is 0 but 'fp16.min_loss_scale' is 1.5: the loss scale would start at 1, below its least");
   EXPECT_EQ(resolved(R"({"fp16": {"loss_scale": 1e-40, "min_loss_scale": 1000000}})", 1).mixedElement(), "");
   EXPECT_EQ(resolveError("{}", 0), "the world size is 0 but must be at least 1");
   EXPECT_EQ(resolveError("{}", 99999999999), "the world size is 99999999999 but must be at most 65536");
@@ -221,6 +241,23 @@ TEST(Config, Contradictions) {
   TrainingConfig c = llvm::cantFail(TrainingConfig::parse(R"({"zero_optimization": {"overlap_comm": false}})"));
   EXPECT_EQ(llvm::toString(c.enablePrefetch()),
             "--prefetch is given but 'zero_optimization.overlap_comm' is false: nothing can be gathered ahead");
+}
+
+TEST(Config, ErrorsKnowWhereTheirKeysStand) {
+  TrainingConfig c = llvm::cantFail(TrainingConfig::parse("{\n  \"fp16\": {\"enabled\": true,\n    \"min_loss_scale\": 1e9}\n}"));
+  c.worldSize = 1;
+  llvm::handleAllErrors(c.resolve(), [&](const ConfigError &error) {
+    // Of the two keys the one that is given.
+    std::optional<KeyPlace> place = c.find(error);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->line, 3u);
+    EXPECT_EQ(place->column, 5u);
+  });
+  // What no key says stands nowhere.
+  c.worldSize = 0;
+  llvm::Error ofFlag = c.resolve();
+  EXPECT_FALSE(ofFlag.isA<ConfigError>());
+  llvm::consumeError(std::move(ofFlag));
 }
 
 TEST(Config, Prefetch) {

@@ -85,6 +85,7 @@ protected:
         x[i] = test::tinySample(step * bootstrap.size() + bootstrap.rank(), i);
       ZERO_RETURN_IF_ERROR(executor.runMicroBatch(0));
       ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1));
+      ZERO_RETURN_IF_ERROR(executor.awaitUpdate());
       Traffic after = executor.traffic();
       records.push_back({executor.results(),
                          {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,

@@ -3,6 +3,7 @@
 #include "test/Unit/Support/TinyPlan.h"
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -11,7 +12,7 @@ namespace {
 
 using schema::ElementType;
 
-/// Beyond the loader's block of 2^18 elements, so that a second one is read.
+/// Beyond the loader's blocks, so that several are read.
 constexpr uint64_t kElements = (1 << 18) + 192;
 constexpr uint32_t kRanks = 2;
 
@@ -119,6 +120,33 @@ TEST_F(LoadedWeights, AreRoundedWhereTheStateIsNarrower) {
     EXPECT_EQ(read<uint16_t>(frozen, 1), 0x7c00) << "65520 is halfway to what would be the next number: infinity";
     EXPECT_EQ(read<uint16_t>(frozen, 2), 0x3c00) << "ties go to even";
     EXPECT_EQ(read<float>(memory->at(*states->Get(3)->slice()), 0), 65536.0f);
+  }
+}
+
+/// Bytes that this process has read through system calls.
+uint64_t bytesRead() {
+  std::ifstream file("/proc/self/io");
+  for (std::string key; file >> key;)
+    if (uint64_t bytes = 0; key == "rchar:" && file >> bytes)
+      return bytes;
+  return 0;
+}
+
+TEST_F(LoadedWeights, AreReadOnceForParametersAndMasters) {
+  auto container = Container::open(folder.file("c.bin"));
+  ASSERT_TRUE(container.ok()) << container.status().message();
+  std::unique_ptr<Device> device = createCpuDevice();
+  constexpr uint64_t kWeights = kElements * kRanks * 4;
+  for (unsigned rank = 0; rank < kRanks; ++rank) {
+    auto memory = Memory::allocate(container->plan(), *device, rank, /*share=*/false);
+    ASSERT_TRUE(memory.ok());
+    const uint64_t before = bytesRead();
+    ASSERT_NE(before, 0u);
+    ASSERT_TRUE(memory->loadWeights(*container).ok());
+    // What is whole is read once and what is one rank's is in it; a checksum's block at each end of a part may be read again.
+    const uint64_t read = bytesRead() - before;
+    EXPECT_GE(read, kWeights);
+    EXPECT_LT(read, kWeights + kWeights / 4);
   }
 }
 

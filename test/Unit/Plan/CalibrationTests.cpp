@@ -19,7 +19,7 @@ CommandSample product(int64_t m, int64_t n, int64_t k, bool transposeRhs, double
 
 CommandSample moving(const std::string &kind, int64_t bytes, double bytesPerSecond) {
   CommandSample sample{kind, {}};
-  sample.cost.bytesRead = bytes;
+  sample.cost.bytesMoved = bytes;
   sample.seconds = static_cast<double>(bytes) / bytesPerSecond;
   return sample;
 }
@@ -34,7 +34,7 @@ CommandSample attention(int64_t length, double flopsPerSecond) {
 
 CommandSample arithmetic(int64_t plain, Arithmetic kind, int64_t elements, double seconds) {
   CommandSample sample{"fused", {}};
-  sample.cost.bytesRead = 64;
+  sample.cost.bytesMoved = 64;
   sample.cost.arithmetic[0] = plain;
   sample.cost.arithmetic[static_cast<unsigned>(kind)] += elements;
   sample.seconds = seconds;
@@ -73,14 +73,76 @@ TEST(Calibration, FitsWhatSamplesShow) {
   EXPECT_NEAR(rates.getKernelRate("attention", 0, 4096)->flopsPerSecond, 80e9, 1);
   EXPECT_FALSE(rates.getKernelRate("attention", 3, 128));
   EXPECT_FALSE(rates.getKernelRate("top_k", 0, 0));
-  EXPECT_NEAR(rates.getKernelRate("sum_squares", 0, 0)->bytesPerSecond, 20e9, 1);
+  // Of two sizes both are met: a line, not a rate alone.
+  KernelRate squares = *rates.getKernelRate("sum_squares", 0, 0);
+  EXPECT_NEAR(squares.seconds + (1 << 20) / squares.bytesPerSecond, (1 << 20) / 20e9, 1e-12);
+  EXPECT_NEAR(squares.seconds + 128 / squares.bytesPerSecond, 128 / 1e9, 1e-12);
   EXPECT_NEAR(rates.memoryBytesPerSecond, 50e9, 1);
   EXPECT_NEAR(rates.elementSeconds[0], 1e-5 / (1 << 20), 1e-15);
   EXPECT_NEAR(rates.elementSeconds[static_cast<unsigned>(Arithmetic::Exponential)], 1e-3 / (1 << 20), 1e-12);
   // Not measured: as plain.
   EXPECT_EQ(rates.elementSeconds[static_cast<unsigned>(Arithmetic::Tangent)], rates.elementSeconds[0]);
-  EXPECT_EQ(rates.collectiveSeconds, 5e-6);
+  EXPECT_NEAR(rates.collectiveSeconds, 5e-6, 1e-7);
   EXPECT_NEAR(rates.wireBytesPerSecond, 1e9, 1e6);
+}
+
+TEST(Calibration, TellsTypesApart) {
+  std::vector<CommandSample> samples = makeSamples();
+  CommandSample narrow = product(1024, 512, 512, false, 200e9), gather = collective(4000000, 2e-3), reduce = collective(4000000, 8e-3);
+  narrow.cost.product.element = narrow.cost.element = 3;
+  reduce.kind = "reduce_scatter";
+  reduce.cost.element = 3;
+  CommandSample wide = attention(128, 150e9);
+  wide.cost.element = 3;
+  samples.insert(samples.end(), {narrow, gather, reduce, wide});
+  TargetRates rates = fitRates(samples, "m");
+  EXPECT_NEAR(rates.getProductRate({3, 1024, 512, 512, false, false}), 200e9, 1e7);
+  EXPECT_NEAR(rates.getProductRate({0, 1024, 512, 512, false, false}), 100e9, 1e7);
+  EXPECT_NEAR(rates.productFlopsPerSecond, fitRates(makeSamples(), "m").productFlopsPerSecond, 1) << "that of float32";
+  EXPECT_NEAR(rates.getKernelRate("attention", 3, 1000)->flopsPerSecond, 150e9, 1);
+  EXPECT_NEAR(rates.getKernelRate("attention", 0, 128)->flopsPerSecond, 40e9, 1);
+  auto predict = [&](const char *kind, int64_t element) {
+    CommandCost cost;
+    cost.element = element;
+    cost.wireBytes = 4000000;
+    return static_cast<double>(predictDuration(kind, cost, rates));
+  };
+  EXPECT_NEAR(predict("all_gather", 0), 2e6, 2e3);
+  EXPECT_NEAR(predict("reduce_scatter", 3), 8e6, 8e3);
+}
+
+TEST(Calibration, KernelsThatGoDownColumnsByTheirRows) {
+  std::vector<CommandSample> samples = makeSamples();
+  for (auto [row, rate] : {std::pair<int64_t, double>{1024, 40e9}, {4096, 10e9}}) {
+    samples.push_back(moving("fused", 1 << 22, rate));
+    samples.back().cost.length = row;
+  }
+  TargetRates rates = fitRates(samples, "m");
+  auto seconds = [&](int64_t row) {
+    CommandCost cost;
+    cost.bytesMoved = 1 << 22;
+    cost.length = row;
+    return static_cast<double>(predictDuration("fused", cost, rates)) * 1e-9 - rates.commandSeconds;
+  };
+  EXPECT_NEAR(seconds(1024), (1 << 22) / 40e9, 2e-9);
+  EXPECT_NEAR(seconds(8192), (1 << 22) / 10e9, 2e-9);
+  EXPECT_NEAR(seconds(2048), (1 << 22) * (1 / 40e9 + 1 / 10e9) / 2, 2e-9);
+  EXPECT_NEAR(seconds(0), (1 << 22) / 50e9, 2e-9) << "what streams does so at the memory's rate";
+}
+
+TEST(Calibration, RanksThatComputeAtOnceAreSlower) {
+  std::vector<CommandSample> samples = makeSamples();
+  for (CommandSample &sample : samples)
+    if (sample.kind == "matmul")
+      sample.sharedSeconds = 1.1 * sample.seconds;
+    else if (sample.kind == "update")
+      sample.sharedSeconds = 1.5 * sample.seconds;
+  TargetRates rates = fitRates(samples, "m", /*sharedRanks=*/5);
+  EXPECT_NEAR(rates.getSlowdown("matmul", 5), 1.1, 1e-9);
+  EXPECT_NEAR(rates.getSlowdown("attention_grad", 9), 1.1, 1e-9);
+  EXPECT_NEAR(rates.getSlowdown("fused", 3), 1.25, 1e-9) << "as updates, half of the other ranks";
+  EXPECT_EQ(rates.getSlowdown("matmul", 1), 1);
+  EXPECT_EQ(fitRates(makeSamples(), "m").getSlowdown("matmul", 2), 1) << "not measured";
 }
 
 TEST(Calibration, IsKeptAsJson) {
@@ -114,13 +176,14 @@ TEST(Calibration, RefusesWhatIsNone) {
   std::string text;
   llvm::raw_string_ostream os(text);
   writeRates(fitRates(makeSamples(), "m"), os);
-  EXPECT_TRUE(llvm::StringRef(parseError(text, "zero-calibration", "zero-report")).contains("'zero-report' version 1, not 'zero-calibration' version 1"));
-  EXPECT_TRUE(llvm::StringRef(parseError(text, "\"format_version\": 1", "\"format_version\": 2")).contains("version 2"));
+  EXPECT_TRUE(llvm::StringRef(parseError(text, "zero-calibration", "zero-report")).contains("'zero-report' version 2, not 'zero-calibration' version 2; measure again with zero-compile --calibrate"));
+  EXPECT_TRUE(llvm::StringRef(parseError(text, "\"format_version\": 2", "\"format_version\": 1")).contains("'zero-calibration' version 1, not"));
   EXPECT_TRUE(llvm::StringRef(parseError(text, "\"cpu\"", "\"gpu\"")).contains("it is of target 'gpu', not 'cpu'"));
   EXPECT_TRUE(llvm::StringRef(parseError(text, "\"m\"", "\"\"")).contains("names no machine"));
   EXPECT_TRUE(llvm::StringRef(parseError(text, "\"tangent\"", "\"tan\"")).contains("elements_per_second has no 'tangent'"));
   EXPECT_TRUE(llvm::StringRef(parseError(text, "\"command_ns\"", "\"command\"")).contains("command_ns"));
   EXPECT_TRUE(llvm::StringRef(parseError(text, "\"wire_bytes_per_second\": ", "\"wire_bytes_per_second\": -")).contains("a rate is not above 0"));
+  EXPECT_TRUE(llvm::StringRef(parseError(text, "\"shared_ranks\": 1", "\"shared_ranks\": 0")).contains("a rate is not above 0"));
   EXPECT_NE(parseError(text, "{", "["), "");
 }
 
@@ -129,7 +192,7 @@ protected:
   CalibratedTimeline() { test::loadDialects(context); }
 
   std::vector<PredictedCommand> predict(const TargetRates &rates) {
-    std::string text = "plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 12288 : i64}\n";
+    std::string text = mesh + "plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 12288 : i64}\n";
     for (const char *name : {"a", "b"})
       text += std::string("plan.buffer @") + name + " in @device {content = #plan<content activations>, label = \"\", size_bytes = 4096 : i64}\n";
     std::string dispatch = "plan.dispatch \"matmul\" on compute reads [#plan.slice<@a, 0, 64>] writes [#plan.slice<@b, 0, 64>] waits [] "
@@ -147,6 +210,7 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   std::optional<CommandCosts> costs;
+  std::string mesh;
 };
 
 TEST_F(CalibratedTimeline, CollectivesTakeTheCore) {
@@ -168,13 +232,41 @@ TEST_F(CalibratedTimeline, CollectivesTakeTheCore) {
 TEST_F(CalibratedTimeline, CollectivesShareTheLink) {
   TargetRates rates = getTargetRates();
   rates.collectiveSeconds = 0, rates.commandSeconds = 0, rates.wireBytesPerSecond = 1e9, rates.productFlopsPerSecond = 1e9;
-  rates.linkBytesPerSecond = 1e8; // 10 ms each
+  // 10 ms each, and frames and headers: 1514 bytes carry 1448.
+  rates.linkBytesPerSecond = 1e8;
+  const int64_t each = std::llround(1e7 * 1514 / 1448);
   std::vector<PredictedCommand> times = predict(rates);
-  EXPECT_EQ(times[0].duration, 10000000);
+  EXPECT_EQ(times[0].duration, each);
   EXPECT_EQ(times[1].start, 0); // it waits for the link from there on
-  EXPECT_EQ(times[1].end(), 20000000);
+  EXPECT_EQ(times[1].end(), 2 * each);
   EXPECT_EQ(times[2].start, 0);
-  EXPECT_EQ(predictStep(*module, *costs, rates).exposed, 20000000 - 4000000);
+  EXPECT_EQ(predictStep(*module, *costs, rates).exposed, 2 * each - 4000000);
+}
+
+TEST_F(CalibratedTimeline, MessagesTakeTheCore) {
+  TargetRates rates = getTargetRates();
+  rates.machine = "m";
+  rates.collectivesUseCore = true;
+  rates.collectiveSeconds = 0, rates.commandSeconds = 0, rates.wireBytesPerSecond = 1e9, rates.productFlopsPerSecond = 1e9;
+  rates.linkBytesPerSecond = 1e8;
+  KernelRate messages;
+  messages.kind = kMessages.str();
+  messages.bytesPerSecond = 2e8; // 5 ms each
+  rates.kernels.push_back(messages);
+  EXPECT_EQ(predict(rates)[2].start, 10000000);
+  rates.linkBytesPerSecond = 0; // there are none
+  EXPECT_EQ(predict(rates)[2].start, 2000000);
+}
+
+TEST_F(CalibratedTimeline, RanksShareTheMachine) {
+  TargetRates rates = getTargetRates();
+  rates.machine = "m";
+  rates.commandSeconds = 0, rates.productFlopsPerSecond = 1e9; // 2 ms
+  rates.slowdowns["matmul"] = 1.25;
+  rates.sharedRanks = 2;
+  EXPECT_EQ(predict(rates)[2].duration, 2000000) << "one rank";
+  mesh = "zero.mesh @dp {size = 2 : i64}\n";
+  EXPECT_EQ(predict(rates)[2].duration, 2500000);
 }
 
 } // namespace

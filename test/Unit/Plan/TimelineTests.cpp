@@ -75,6 +75,31 @@ func.func private @k_body(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %i: tensor<4
   EXPECT_EQ(costs.get(command).bytesWritten, 128);
 }
 
+TEST_F(Costs, GathersMoveTheRowsThatTheyTake) {
+  parse(R"(plan.dispatch "gather" on compute reads [#plan.slice<@a, 0, 4000>, #plan.slice<@w, 0, 24>] writes [#plan.slice<@b, 0, 96>] waits []
+    {integers = array<i64: 4, 4, 1, 125, 8, 3>, reals = array<f64>})");
+  CommandCost cost = CommandCosts(*module).get(&section.getBody().front().front());
+  EXPECT_EQ(cost.bytesRead, 4000); // but for @w, which is workspace here
+  EXPECT_EQ(cost.bytesMoved, 96 + 96);
+}
+
+TEST_F(Costs, OfKernelsThatGoDownColumns) {
+  parse(dispatch("k", ""), R"(
+plan.kernel @k {body_function = @k_body, items = 1 : i64}
+func.func private @k_body(%x: tensor<4x8xbf16>) -> tensor<8xf32> {
+  %0 = nn.cast %x : tensor<4x8xbf16> to tensor<4x8xf32>
+  %1 = nn.cast %0 : tensor<4x8xf32> to tensor<4x8xbf16>
+  %2 = nn.cast %1 : tensor<4x8xbf16> to tensor<4x8xf32>
+  %3 = nn.reduce sum %2 axes [0] : tensor<4x8xf32> to tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+)");
+  CommandCost cost = CommandCosts(*module).get(&section.getBody().front().front());
+  EXPECT_EQ(cost.length, 16);
+  EXPECT_EQ(cost.arithmetic[static_cast<unsigned>(Arithmetic::Rounding)], 32);
+  EXPECT_EQ(cost.arithmetic[static_cast<unsigned>(Arithmetic::Plain)], 3 * 32);
+}
+
 TEST_F(Costs, OfAnUpdate) {
   auto kernel = [](const char *decay) {
     return std::string(R"(

@@ -9,6 +9,7 @@
 #include "zero/Container/Container.h"
 #include "zero/Runtime/HAL/Bootstrap.h"
 #include "zero/Runtime/HAL/Device.h"
+#include "zero/Runtime/Kernels/Kernel.h"
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -30,6 +31,7 @@ struct ExecutorOptions {
   StreamComm comm = StreamComm::Nccl;
   Trace *trace = nullptr; ///< receives what every command did, where set
   uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
+  std::optional<KernelOptions> instructionSet; ///< what kernels use, all of it and no more; none: the most that all ranks have
   /// What the program's step scalar of that name is set to: a loss or norm that is not finite changes no state.
   bool skipNonFinite = true;
 };
@@ -70,6 +72,10 @@ public:
   Status runMicroBatch(unsigned number);
   /// Runs the update that is number `step` (from 1) of those that changed the states.
   Status runUpdate(uint64_t step);
+  /// Whether sections may still be under way when the calls above return: the host may then write the next inputs meanwhile.
+  bool runsAhead() const;
+  /// Until the update has run; its results.
+  Status awaitUpdate();
   StepResults results() const;
   /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
   /// `runUpdate` are not all finite.
@@ -108,6 +114,9 @@ private:
   explicit Executor(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
+
+/// As --isa names it and the first line of a run shows it: "x86-64-v4-bf16".
+std::string instructionSetName(const KernelOptions &options);
 
 /// The command that compiles the same program for another world size, for messages.
 std::string recompileCommand(const Container &container, unsigned worldSize);

@@ -34,6 +34,7 @@ struct TrainingOptions {
   bool nccl = false; ///< asked for by name
   /// Of a program of GPUs: its collectives go through the host's memory, not over NCCL.
   bool stagedChannels = false;
+  std::optional<KernelOptions> instructionSet; ///< none: the most that all ranks have
   bool sharedMemoryGiven = false; ///< --shared-memory was asked for, which is of hosts' memory
   std::string metricsPath, tracePath, exportPath, predictPath; ///< empty: none
   uint64_t processBytesAtStart = 0, peakResidentBytesAtStart = 0; ///< of this process at the entry of main (ProcessMemory.h)

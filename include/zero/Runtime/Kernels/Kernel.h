@@ -27,6 +27,7 @@ struct KernelOptions {
   /// Products of bf16 by AVX512_BF16 (with X86_64_V4 only). Their bits differ from those of widened products: like the
   /// variant, the same on all ranks.
   bool bf16Products = false;
+  bool operator==(const KernelOptions &) const = default;
 };
 
 /// A kernel with its parameters bound. `run` allocates nothing; it may be called by one thread at a time.

@@ -67,8 +67,9 @@ def NNMixPrecision : Pass<"nn-mix-precision", "::mlir::ModuleOp"> {
   let description = [{
     f32 parameters become arguments of `element`, and so do frozen weights that nothing reads in f32; their `nn.data`
     stays what the file holds. Products (matmul, convolution, attention) and ops that only move elements take and give 16
-    bits. Every other op is computed in f32 between casts and rounds its result once. Not rounded are results of one element
-    and what norms are made of: terms that a sum alone reads, sums over at least eight elements each and what is computed of
+    bits. Every other op is computed in f32 between casts and rounds its result once. Not rounded are results of one element,
+    what only other ops of the same operator of the model read (ops with its name: a batch normalization is several ops, and
+    rounds at its end), and what norms are made of: terms that a sum alone reads, sums over at least eight elements each and what is computed of
     such alone. The loss reads f32 and gives f32, outputs keep their types. Float inputs stay f32 and are cast where they
     are read. What depends on no parameter and no float input (positions, tables, masks) stays f32 until it meets what
     does; finite constants beyond the range of 16 bits that go into it become the largest finite number there.

@@ -29,6 +29,8 @@ def with_setting(config, text):
         name, value = part.rsplit(" ", 1)
         if name == "world size":
             world_size = int(value)
+        elif name == "bf16.enabled":
+            config["bf16"] = {"enabled": value == "true"}
         elif name.startswith("zero_optimization."):
             config["zero_optimization"][name.split(".")[1]] = int(value)
         else:
@@ -36,7 +38,7 @@ def with_setting(config, text):
     return world_size, config
 
 
-tried = fitting = 0
+tried = fitting = narrow = 0
 for stage, prefetch in ((0, 0), (1, 50000000), (3, 50000000)):
     config = {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 1, "optimizer": {"type": "SGD", "params": {"lr": 0.1, "momentum": 0.9}},
               "zero_optimization": {"stage": stage, "stage3_prefetch_bucket_size": prefetch, "reduce_bucket_size": 50000}}
@@ -57,14 +59,16 @@ for stage, prefetch in ((0, 0), (1, 50000000), (3, 50000000)):
         assert not re.search(r"(\w+) of \1", listed), run.stderr
         lines = re.findall(r"^ +(\d+)  (fits|too large): (.*)$", run.stderr, re.M)
         assert lines and ("none of these fits" in run.stderr) == all(kind == "too large" for _, kind, _ in lines), run.stderr
-        assert len(lines) <= 16 and len({text for *_, text in lines}) == len(lines), run.stderr
+        assert len(lines) <= 18 and len({text for *_, text in lines}) == len(lines), run.stderr
         for said, kind, text in lines:
             assert (int(said) <= budget) == (kind == "fits"), run.stderr
             # Below stage 3 nothing is gathered ahead of its use.
             assert stage == 3 or text != "zero_optimization.stage3_prefetch_bucket_size 0", run.stderr
             if budget == 1000:
                 tried += 1
+                narrow += text.endswith("bf16.enabled true")
                 found = total(compile_model(*with_setting(config, text), "--plan-only"))
                 assert found == int(said), f"{text}: {found}, said was {said}"
             fitting += kind == "fits"
+assert narrow == 6, narrow  # alone and with all that makes it smaller
 print(f"{tried} settings take what was said, {fitting} fit")

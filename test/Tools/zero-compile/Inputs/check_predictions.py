@@ -6,7 +6,8 @@ report = json.load(open(sys.argv[1]))
 timeline = report["timeline"]
 if sys.argv[2].startswith("--slower="):
     slow = json.load(open(sys.argv[2].split("=")[1]))["timeline"]
-    wire = report["traffic"]["total_bytes"] / slow["rates"]["link_bytes_per_second"] * 1e9
+    # With frames and headers: 1514 bytes of a link carry 1448.
+    wire = report["traffic"]["total_bytes"] / slow["rates"]["link_bytes_per_second"] * 1e9 * 1514 / 1448
     assert slow["rates"]["link_bytes_per_second"] == 1e6 and timeline["rates"]["link_bytes_per_second"] == 0
     assert slow["step_ns"] > timeline["step_ns"] and slow["exposed_communication_ns"] > timeline["exposed_communication_ns"]
     # All of the wire's time and all of the computing bound it on both sides.

@@ -8,15 +8,16 @@ folder = pathlib.Path(sys.argv[1])
 keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "predicted_step_seconds", "samples_per_second", "comm_bytes_all_gather",
         "comm_bytes_reduce_scatter", "comm_bytes_control", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency",
         "peak_device_bytes", "peak_gathered_elements",
-        "process_bytes", "peak_process_bytes", "peak_resident_bytes", "skipped_steps"]
+        "process_bytes", "peak_process_bytes", "peak_resident_bytes", "device", "skipped_steps"]
 exact = ["step", "loss", "grad_norm", "learning_rate", "comm_bytes_all_gather", "comm_bytes_reduce_scatter", "comm_bytes_control",
-         "peak_device_bytes", "peak_gathered_elements", "skipped_steps"]
+         "peak_device_bytes", "peak_gathered_elements", "device", "skipped_steps"]
 runs = [[json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()] for name in ("loopback", "mpi")]
 for steps in runs:
     assert [list(step) for step in steps] == [keys] * 6, steps
     assert [step["step"] for step in steps] == [1, 2, 3, 4, 5, 6]
     for step in steps:
         assert step["learning_rate"] == 0.5
+        assert step["device"] == "x86-64-v3"  # the only kernels that it has
         assert step["comm_bytes_all_gather"] == step["comm_bytes_reduce_scatter"] == 256
         assert step["comm_bytes_control"] == 24 * 8 + 4 + 8
         assert step["process_bytes"] > 0 and step["peak_resident_bytes"] > step["peak_process_bytes"] > 0
