@@ -83,7 +83,7 @@ def check_lost_rank(kind):
     """Rank 1 is stopped or killed in the middle of training."""
     recorder = WORK / f"records-{kind}"
     command = ["mpirun", "--mca", "orte_abort_on_non_zero_status", "0", "-n", 2, "zero-run", WORK / "stage3.bin", "--data", GOLDEN / "mlp.data.npz", "--epochs", 1000000,
-               "--timeout-seconds=3", f"--flight-recorder={recorder}"]
+               "--timeout-seconds=5", f"--flight-recorder={recorder}"]
     job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in job.stdout:
         if line.startswith("step 10/"):
@@ -96,7 +96,7 @@ def check_lost_rank(kind):
     job.wait()
     lines = [line for line in said.splitlines() if line.startswith("zero-run: ")]
     state = "is stopped" if kind == "stop" else "has ended"
-    pattern = (rf"zero-run: rank 0: step \d+: \w+: \w+ \S+ ?(\(.*\))?: (timed out after 3 s, still waiting|waited in vain) for rank 1 \(in step \d+, .*; process {victim} {state}\); "
+    pattern = (rf"zero-run: rank 0: step \d+: \w+: \w+ \S+ ?(\(.*\))?: (timed out after 5 s, still waiting|waited in vain) for rank 1 \(in step \d+, .*; process {victim} {state}\); "
                rf"rank 0 arrived; the last collectives of each rank are in '{re.escape(str(recorder))}'")
     if len(lines) != 1 or not re.fullmatch(pattern, lines[0]):
         sys.exit(f"{kind}: unexpected: {lines or said[-2000:]}")
