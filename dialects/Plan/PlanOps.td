@@ -8,6 +8,8 @@ include "mlir/IR/RegionKindInterface.td"
 
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
 def Plan_Slices : Plan_SliceArray;
+/// Events of section `update` of the step before, of collectives that outlast it: in `micro_first` alone.
+def Plan_CarriedWaits : DefaultValuedAttr<DenseI64ArrayAttr, "{}">;
 
 def Plan_ArenaOp : Plan_Op<"arena", [Symbol]> {
   let summary = "Memory of one kind, allocated once; `size_bytes` is set by `plan-assign-offsets`.";
@@ -28,7 +30,11 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
 }
 
 def Plan_SectionOp : Plan_Op<"section", [Symbol, NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "Commands that run together: `micro_first`, `micro_next`, `update` or `predict`. All queues are idle at its start and its end.";
+  let summary = "Commands that run together: `micro_first`, `micro_next`, `update` or `predict`.";
+  let description = [{
+    All queues are idle at its start and its end, but for collectives of `update` that outlast it, and for early ones of `micro_first` that run in
+    it: these end in `micro_first` of the next step, or before anything else that comes next.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $body attr-dict";
@@ -43,7 +49,7 @@ def Plan_DispatchOp : Plan_Command<"dispatch"> {
     `integers` and `reals` are its parameters. A kernel that updates in place has the slice in both lists.
   }];
   let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record, StrAttr:$kernel,
-                       Plan_Slices:$reads, Plan_Slices:$writes, DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$reals);
+                       Plan_Slices:$reads, Plan_Slices:$writes, DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$reals, Plan_CarriedWaits:$carried);
   let assemblyFormat = "$kernel `on` $queue `reads` $reads `writes` $writes `waits` $waits (`records` $record^)? attr-dict";
 }
 
@@ -56,11 +62,17 @@ def Plan_CollectiveOp : Plan_Command<"collective"> {
     `wire_bytes` is what each rank sends: (N - 1) / N x padded bytes of `element` (control_sum: (N - 1) x bytes).
     `label` is the bucket's name or what the control sum is of.
     The program goes on at once; `awaited_at` is the index of the command of this section before which it waits for the
-    collective, as the schedule says: until then the bytes that the collective touches are not used again.
+    collective, as the schedule says: until then the bytes that the collective touches are not used again. `outlasts`: nothing in
+    this section, which is `update`, waits for it; it is a gather of a parameter's state, and commands of the next step's `micro_first` wait
+    for its event as `carried`. `early`: the first commands of `micro_first` may be gathers that are submitted in the `update` before, each when
+    the commands that record these events of `update` have been, and wait for them; where no `update` ran just before, they are
+    submitted with their section and wait for nothing. Their bytes are theirs in `update`, too.
   }];
   let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
                        Plan_CollectiveKindAttr:$kind, TypeAttr:$element, OptionalAttr<TypeAttr>:$target_element, Plan_SliceAttr:$source, Plan_SliceAttr:$target, OptionalAttr<Plan_SliceAttr>:$staging,
-                       I64Attr:$sequence, I64Attr:$wire_bytes, OptionalAttr<I64Attr>:$awaited_at, StrAttr:$label);
+                       I64Attr:$sequence, I64Attr:$wire_bytes, OptionalAttr<I64Attr>:$awaited_at, StrAttr:$label,
+                       OptionalAttr<DenseI64ArrayAttr>:$early, UnitAttr:$outlasts,
+                       Plan_CarriedWaits:$carried);
   let extraClassDeclaration = [{
     /// The element of the target.
     ::mlir::Type getResultElement() { return getTargetElement().value_or(getElement()); }
@@ -74,13 +86,13 @@ def Plan_CollectiveOp : Plan_Command<"collective"> {
 def Plan_CopyOp : Plan_Command<"copy"> {
   let summary = "Copies bytes; an explicit copy that placement could not avoid. `reason` says why.";
   let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record,
-                       Plan_SliceAttr:$source, Plan_SliceAttr:$target, StrAttr:$reason);
+                       Plan_SliceAttr:$source, Plan_SliceAttr:$target, StrAttr:$reason, Plan_CarriedWaits:$carried);
   let assemblyFormat = "`on` $queue $source `to` $target `waits` $waits (`records` $record^)? attr-dict";
 }
 
 def Plan_ZeroOp : Plan_Command<"zero"> {
   let summary = "Writes zero bytes: padding of buckets.";
-  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record, Plan_Slices:$targets);
+  let arguments = (ins Plan_QueueKindAttr:$queue, DenseI64ArrayAttr:$waits, OptionalAttr<I64Attr>:$record, Plan_Slices:$targets, Plan_CarriedWaits:$carried);
   let assemblyFormat = "`on` $queue $targets `waits` $waits (`records` $record^)? attr-dict";
 }
 

@@ -169,12 +169,14 @@ def Zero_AllGatherStartOp : Zero_Op<"all_gather_start", []> {
     rank 1: [. b .]  ->  [a b c]
     rank 2: [. . c]      [a b c]
     ```
-    The result is an allocation (MemAlloc): two starts never merge, a start whose result is unused dies.
+    The result is an allocation (MemAlloc): two starts never merge, a start whose result is unused dies. `early`: `@micro` starts with it, and
+    from the second step on it has been started in the `@update` before, as soon as that has updated the shard (set by
+    `zero-prefetch-gathers`).
 
     Constraints:
     - (C1) The result is a future of the same bucket and element, whole.
   }];
-  let arguments = (ins Zero_ShardType:$shard);
+  let arguments = (ins Zero_ShardType:$shard, UnitAttr:$early);
   let results = (outs Res<Zero_FutureType, "", [MemAlloc]>:$future);
   let assemblyFormat = "$shard attr-dict `:` qualified(type($shard)) `->` qualified(type($future))";
   let hasVerifier = 1;
@@ -221,12 +223,13 @@ def Zero_AllReduceStartOp : Zero_Op<"all_reduce_start", []> {
 def Zero_WaitOp : Zero_Op<"wait", [Pure]> {
   let summary = "The value of a future; the program goes on when it is complete.";
   let description = [{
-    Pure, so that a dead gather dies with its wait. One wait for each start (`zero-verify-schedule`).
+    Pure, so that a dead gather dies with its wait. One wait for each start (`zero-verify-schedule`). `next_step`: `@update` ends without it,
+    and each reader of the parameters in the next step's `@micro` waits (set by `zero-sink-waits`).
 
     Constraints:
     - (C1) The result's type is what the future holds.
   }];
-  let arguments = (ins Zero_FutureType:$future);
+  let arguments = (ins Zero_FutureType:$future, UnitAttr:$next_step);
   let results = (outs Zero_ReducedBucket:$result);
   let assemblyFormat = "$future attr-dict `:` qualified(type($future)) `->` type($result)";
   let hasVerifier = 1;

@@ -29,6 +29,25 @@ std::optional<int64_t> getRecord(Operation *command) {
           });
 }
 
+ArrayRef<int64_t> getCarriedWaits(Operation *command) {
+  return TypeSwitch<Operation *, ArrayRef<int64_t>>(command)
+      .Case<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>([](auto op) { return op.getCarried(); });
+}
+
+bool isEarly(Operation *command) {
+  auto collective = dyn_cast<plan::CollectiveOp>(command);
+  return collective && collective.getEarly();
+}
+
+ArrayRef<int64_t> getEarlyWaits(Operation *command) {
+  return isEarly(command) ? *cast<plan::CollectiveOp>(command).getEarly() : ArrayRef<int64_t>();
+}
+
+bool outlastsSection(Operation *command) {
+  auto collective = dyn_cast<plan::CollectiveOp>(command);
+  return collective && collective.getOutlasts();
+}
+
 void getSlices(Operation *command, SmallVectorImpl<plan::SliceAttr> &reads,
                SmallVectorImpl<plan::SliceAttr> &writes) {
   auto append = [](ArrayAttr slices, SmallVectorImpl<plan::SliceAttr> &to) {
@@ -89,6 +108,26 @@ void PlanMemory::addAccess(PlanCommand &command, plan::SliceAttr slice, bool wri
   command.accesses.push_back({bufferNumbers.lookup(slice.getBuffer()), slice.getOffset(), end, write});
 }
 
+std::vector<PlanCommand> PlanMemory::getCarriedCommands(unsigned section) const {
+  std::vector<PlanCommand> carried;
+  if (plan::SectionOp(sections[section]).getSymName() != "micro_first")
+    return carried;
+  for (auto [number, op] : llvm::enumerate(sections))
+    if (plan::SectionOp(op).getSymName() == "update")
+      llvm::copy_if(commands[number], std::back_inserter(carried), [](const PlanCommand &command) { return outlastsSection(command.op); });
+  return carried;
+}
+
+std::vector<PlanCommand> PlanMemory::getEarlyCommands(unsigned section) const {
+  std::vector<PlanCommand> early;
+  if (plan::SectionOp(sections[section]).getSymName() != "update")
+    return early;
+  for (auto [number, op] : llvm::enumerate(sections))
+    if (plan::SectionOp(op).getSymName() == "micro_first")
+      llvm::copy_if(commands[number], std::back_inserter(early), [](const PlanCommand &command) { return isEarly(command.op); });
+  return early;
+}
+
 ArrayRef<plan::OutputOp> PlanMemory::getOutputs(unsigned section) const {
   plan::SectionOp op = sections[section];
   return op.getSymName() == "predict" ? ArrayRef(outputs) : ArrayRef<plan::OutputOp>();
@@ -116,6 +155,10 @@ std::vector<SmallVector<LiveRange, 1>> PlanMemory::computeLiveRanges() const {
         of.back().last = std::max(of.back().last, last);
       }
     }
+    for (const PlanCommand &command : getEarlyCommands(section))
+      for (const BufferAccess &access : command.accesses)
+        if (!plan::BufferOp(buffers[access.buffer]).getState() && !commands[section].empty())
+          ranges[access.buffer].push_back({section, 0, static_cast<int64_t>(commands[section].size()) - 1});
     for (plan::OutputOp output : getOutputs(section))
       if (std::optional<unsigned> buffer = findBuffer(output.getSlice().getBuffer()))
         for (LiveRange &range : ranges[*buffer])

@@ -51,46 +51,126 @@ int64_t predictDuration(StringRef kind, const CommandCost &cost, const TargetRat
   return std::llround(seconds * 1e9);
 }
 
-std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates) {
-  std::vector<PredictedCommand> commands;
-  int64_t queueFree[plan::getMaxEnumValForQueueKind() + 1] = {};
-  int64_t submitted = 0; // when the program comes to the next command
+namespace {
+
+constexpr unsigned kQueues = plan::getMaxEnumValForQueueKind() + 1;
+
+/// What a section finds under way, in nanoseconds from its start, and what it leaves, from its end.
+struct UnderWay {
+  int64_t queueFree[kQueues] = {};
   int64_t linkFree = 0;
-  int64_t owed = 0; // what collectives have taken of the core and the compute queue has not yet lost
-  DenseMap<int64_t, int64_t> recorded;
-  for (Operation &op : section.getBody().front()) {
-    plan::QueueKind queue = getQueue(&op);
-    StringRef kind = costs.getKind(&op);
-    CommandCost cost = costs.get(&op);
-    int64_t &free = queueFree[static_cast<unsigned>(queue)];
+  int64_t owed = 0; ///< what collectives have taken of the core and the compute queue has not yet lost
+  DenseMap<int64_t, int64_t> recorded;        ///< events of the section before
+  DenseMap<Operation *, int64_t> early;       ///< when commands of this section end that the one before has submitted
+};
+
+struct PredictedSection {
+  std::vector<PredictedCommand> commands;
+  int64_t end = 0; ///< but for what outlasts it
+  UnderWay left;
+};
+
+class SectionClock {
+public:
+  SectionClock(const CommandCosts &costs, const TargetRates &rates, UnderWay found) : costs(costs), rates(rates), state(std::move(found)) {}
+
+  PredictedSection run(plan::SectionOp section, ArrayRef<Operation *> early) {
+    PredictedSection result;
+    for (int64_t free : state.queueFree)
+      result.end = std::max(result.end, free);
+    for (Operation &op : section.getBody().front()) {
+      PredictedCommand command;
+      if (auto submitted = state.early.find(&op); submitted != state.early.end()) {
+        command.duration = submitted->second;
+      } else {
+        command = run(&op, getWaits(&op));
+      }
+      if (std::optional<int64_t> event = getRecord(&op))
+        recorded[*event] = command.end();
+      if (!outlastsSection(&op))
+        result.end = std::max(result.end, command.end());
+      result.commands.push_back(command);
+    }
+    auto behindEnd = [&](int64_t time) { return std::max<int64_t>(time - result.end, 0); };
+    // Each as soon as its events are recorded, beside commands of other queues.
+    submitted = 0;
+    for (Operation *op : early)
+      result.left.early[op] = behindEnd(run(op, getEarlyWaits(op)).end());
+    for (auto [left, free] : llvm::zip(result.left.queueFree, state.queueFree))
+      left = behindEnd(free);
+    result.left.linkFree = behindEnd(state.linkFree);
+    for (auto [event, time] : recorded)
+      result.left.recorded[event] = behindEnd(time);
+    // Where nothing runs on, the last collectives were waited for.
+    if (!early.empty() || llvm::any_of(section.getBody().front(), [](Operation &op) { return outlastsSection(&op); }))
+      result.left.owed = state.owed;
+    return result;
+  }
+
+private:
+  PredictedCommand run(Operation *op, ArrayRef<int64_t> waits) {
+    plan::QueueKind queue = getQueue(op);
+    StringRef kind = costs.getKind(op);
+    CommandCost cost = costs.get(op);
+    int64_t &free = state.queueFree[static_cast<unsigned>(queue)];
     PredictedCommand command;
     command.start = std::max(free, submitted);
-    for (int64_t event : getWaits(&op))
+    for (int64_t event : waits)
       command.start = std::max(command.start, recorded.lookup(event));
+    for (int64_t event : getCarriedWaits(op))
+      command.start = std::max(command.start, state.recorded.lookup(event));
     command.duration = predictDuration(kind, cost, rates);
     if (isCollective(kind)) {
       std::optional<KernelRate> messages = rates.linkBytesPerSecond > 0 ? rates.getKernelRate(kMessages, 0, 0) : std::nullopt;
       int64_t core = messages ? std::llround((messages->seconds + static_cast<double>(cost.wireBytes) / messages->bytesPerSecond) * 1e9) : command.duration;
-      owed += rates.collectivesUseCore ? core : 0;
+      state.owed += rates.collectivesUseCore ? core : 0;
       if (rates.linkBytesPerSecond > 0) {
         int64_t wire = std::llround(static_cast<double>(cost.wireBytes) / (kPayload * rates.linkBytesPerSecond) * 1e9);
-        int64_t begin = std::max(command.start, linkFree);
-        linkFree = begin + wire;
+        int64_t begin = std::max(command.start, state.linkFree);
+        state.linkFree = begin + wire;
         command.duration = begin + std::max(command.duration, wire) - command.start;
       }
     } else if (queue == plan::QueueKind::compute) {
       command.duration = std::llround(static_cast<double>(command.duration) * rates.getSlowdown(kind, costs.getWorldSize()));
-      owed = std::max<int64_t>(owed - (command.start - free), 0); // what was done while it waited
-      command.start += std::exchange(owed, 0);
+      state.owed = std::max<int64_t>(state.owed - (command.start - free), 0); // what was done while it waited
+      command.start += std::exchange(state.owed, 0);
     }
     free = command.end();
     if (queue == plan::QueueKind::compute && rates.computeBlocksSubmission)
       submitted = command.end();
-    if (std::optional<int64_t> event = getRecord(&op))
-      recorded[*event] = command.end();
-    commands.push_back(command);
+    return command;
   }
-  return commands;
+
+  const CommandCosts &costs;
+  const TargetRates &rates;
+  UnderWay state;
+  int64_t submitted = 0; ///< when the program comes to the next command
+  DenseMap<int64_t, int64_t> recorded;
+};
+
+/// In the second step and those after it: micro_first begins with what update leaves under way.
+PredictedSection predictInStep(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates) {
+  SmallVector<Operation *> early;
+  auto module = section->getParentOfType<ModuleOp>();
+  auto find = [&](StringRef name) {
+    auto sections = module.getOps<plan::SectionOp>();
+    auto it = llvm::find_if(sections, [&](plan::SectionOp each) { return each.getSymName() == name; });
+    return it == sections.end() ? plan::SectionOp() : *it;
+  };
+  if (plan::SectionOp first = find("micro_first"); first && section.getSymName() == "update")
+    for (Operation &op : first.getBody().front())
+      if (isEarly(&op))
+        early.push_back(&op);
+  UnderWay found;
+  if (plan::SectionOp update = find("update"); update && section.getSymName() == "micro_first")
+    found = predictInStep(update, costs, rates).left;
+  return SectionClock(costs, rates, std::move(found)).run(section, early);
+}
+
+} // namespace
+
+std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates) {
+  return predictInStep(section, costs, rates).commands;
 }
 
 int64_t getRunsPerStep(plan::SectionOp section) {
@@ -101,14 +181,12 @@ int64_t getRunsPerStep(plan::SectionOp section) {
 PredictedStep predictStep(ModuleOp module, const CommandCosts &costs, const TargetRates &rates) {
   PredictedStep step;
   for (auto section : module.getOps<plan::SectionOp>()) {
-    int64_t end = 0, computing = 0;
-    std::vector<PredictedCommand> times = predictTimeline(section, costs, rates);
-    for (auto [op, time] : llvm::zip(section.getBody().front(), times)) {
-      end = std::max(end, time.end());
+    PredictedSection times = predictInStep(section, costs, rates);
+    int64_t computing = 0;
+    for (auto [op, time] : llvm::zip(section.getBody().front(), times.commands))
       computing += getQueue(&op) == plan::QueueKind::compute ? time.duration : 0;
-    }
-    step.duration += getRunsPerStep(section) * end;
-    step.exposed += getRunsPerStep(section) * (end - computing);
+    step.duration += getRunsPerStep(section) * times.end;
+    step.exposed += getRunsPerStep(section) * (times.end - computing);
   }
   return step;
 }

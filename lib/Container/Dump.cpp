@@ -226,8 +226,14 @@ private:
       std::string waits, record;
       for (uint32_t event : records(command->waits()))
         waits += " after e" + number(event);
+      for (uint32_t event : records(command->carried()))
+        waits += " after e" + number(event) + " of update";
+      for (uint32_t event : records(command->early()))
+        waits += " early, after e" + number(event) + " of update";
+      if (const schema::Collective *collective = command->action_as_Collective(); collective && collective->outlasts())
+        record = " outlasts the section";
       if (command->record() >= 0)
-        record = " records e" + std::to_string(command->record());
+        record = " records e" + std::to_string(command->record()) + record;
       line("  " + number(index++) + " [" + schema::EnumNameQueueKind(command->queue()) + "] " + commandTitle(plan, *command) + ": " +
            operandText(*command) + waits + record);
     }

@@ -4,6 +4,7 @@
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Staging.h"
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -225,6 +226,7 @@ private:
     std::vector<int> recordedOn(section.events(), kNotRecorded);
     constexpr size_t kQueues = static_cast<size_t>(schema::QueueKind::MAX) + 1;
     uint32_t sequences[kQueues] = {};
+    std::map<int, const schema::Command *> firstOf; // each queue
     for (uint32_t i = 0; i < commands.size(); ++i) {
       const schema::Command *command = commands[i];
       std::string where = name + " command " + number(i);
@@ -239,6 +241,12 @@ private:
         if (recordedOn[event] == queue)
           return wrong(where + " waits for event " + number(event) + " of its own queue");
       }
+      ZERO_RETURN_IF_ERROR(checkCarried(*command, section, where));
+      ZERO_RETURN_IF_ERROR(checkEarly(section, i, where));
+      if (outlasts(*command))
+        ZERO_RETURN_IF_ERROR(checkOutlasting(*command, section, where));
+      if (outlasts(*command) != outlasts(*firstOf.try_emplace(queue, command).first->second))
+        return wrong(where + " is on one queue with another, and one of the two outlasts the section");
       ZERO_RETURN_IF_ERROR(checkAction(*command, where, sequences[queue]));
       if (int32_t event = command->record(); event != -1) {
         if (event < 0 || static_cast<uint32_t>(event) >= section.events())
@@ -248,6 +256,66 @@ private:
         recordedOn[event] = queue;
       }
     }
+    return {};
+  }
+
+  static bool outlasts(const schema::Command &command) {
+    const schema::Collective *collective = command.action_as_Collective();
+    return collective && collective->outlasts();
+  }
+
+  /// Only micro_first waits for commands of another section: for those of update that outlast it.
+  Status checkCarried(const schema::Command &command, const schema::Section &section, const std::string &where) const {
+    const schema::Section *update = findSection(plan, "update");
+    for (uint32_t event : records(command.carried())) {
+      bool recorded = false;
+      if (update && text(section.name()) == "micro_first")
+        for (const schema::Command *earlier : records(update->commands()))
+          recorded |= outlasts(*earlier) && earlier->record() >= 0 && static_cast<uint32_t>(earlier->record()) == event &&
+                      earlier->queue() != command.queue();
+      if (!recorded)
+        return wrong(where + " waits for event " + number(event) + " of 'update', which no command of another queue that outlasts it records");
+    }
+    return {};
+  }
+
+  /// What runs in update already comes first in micro_first and on its queue, and waits for commands of update alone.
+  Status checkEarly(const schema::Section &section, uint32_t index, const std::string &where) const {
+    auto commands = records(section.commands());
+    const schema::Command &command = *commands[index];
+    if (records(command.early()).size() == 0)
+      return {};
+    const schema::Section *update = findSection(plan, "update");
+    const schema::Collective *gather = command.action_as_Collective();
+    if (!update || text(section.name()) != "micro_first" || !gather || gather->kind() != schema::CollectiveKind::all_gather ||
+        command.queue() != schema::QueueKind::gather || records(command.waits()).size() || records(command.carried()).size() ||
+        (index > 0 && records(commands[index - 1]->early()).size() == 0))
+      return wrong(where + " is early, and is no gather at the start of 'micro_first' on queue gather that waits for nothing in it");
+    std::vector<bool> recorded(update->events());
+    for (const schema::Command *other : records(update->commands())) {
+      if (other->queue() == command.queue())
+        return wrong(where + " is early, and 'update' uses its queue");
+      if (other->record() >= 0 && static_cast<uint32_t>(other->record()) < recorded.size())
+        recorded[static_cast<size_t>(other->record())] = true;
+    }
+    for (uint32_t event : records(command.early()))
+      if (event >= recorded.size() || !recorded[event])
+        return wrong(where + " is early and waits for event " + number(event) + " of 'update', which no command records");
+    return {};
+  }
+
+  /// Bytes of parameters' states are nobody's but commands' while a step begins.
+  Status checkOutlasting(const schema::Command &command, const schema::Section &section, const std::string &where) const {
+    const schema::Collective &collective = *command.action_as_Collective();
+    auto isParameter = [&](const schema::Slice *slice) {
+      for (const schema::State *state : records(plan.states()))
+        if (slice && text(state->role()) == "parameter" && state->slice() && state->slice()->buffer() == slice->buffer())
+          return true;
+      return false;
+    };
+    if (text(section.name()) != "update" || command.queue() != schema::QueueKind::gather ||
+        collective.kind() != schema::CollectiveKind::all_gather || !isParameter(collective.source()) || !isParameter(collective.target()))
+      return wrong(where + " outlasts its section, and is no gather of a parameter's state in 'update' on queue gather");
     return {};
   }
 

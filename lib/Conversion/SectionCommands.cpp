@@ -32,6 +32,23 @@ LogicalResult SectionCommands::run() {
     auto next = isa<sharding::ControlSumOp>(op) ? op->getNextNode() : ops[placement.getWaitIndex(op)];
     collective.setAwaitedAt(firstCommands.lookup(next));
   }
+  // Of a function that is two sections the first alone follows on an update.
+  for (auto [index, each] : llvm::enumerate(collectives)) {
+    auto start = dyn_cast<sharding::AllGatherStartOp>(each.second);
+    if (name != "micro_first" || !start || !start.getEarly() || firstCommands.lookup(start) != static_cast<int64_t>(index))
+      break;
+    each.first.setEarly(ArrayRef<int64_t>());
+  }
+  // From state to state: no other bytes are anybody's when the section is over.
+  auto outlasts = [&](Operation *op) {
+    auto wait = dyn_cast<sharding::WaitOp>(ops[placement.getWaitIndex(op)]);
+    auto isState = [&](Value value) { return plan.getStorage(placement.getPlace(value).storage).state; };
+    return wait && wait.getNextStep() && isState(op->getOperand(0)) && isState(op->getResult(0));
+  };
+  auto gathers = llvm::make_filter_range(collectives, [](auto &each) { return each.first.getQueue() == QueueKind::gather; });
+  if (llvm::all_of(gathers, [&](auto &each) { return outlasts(each.second); }))
+    for (auto [collective, op] : gathers)
+      collective.setOutlasts(true);
   return success();
 }
 
@@ -135,7 +152,7 @@ void SectionCommands::emitCollective(Operation *op, CollectiveKind kind, QueueKi
       builder, op->getLoc(), queue, ArrayRef<int64_t>(), IntegerAttr(), kind, element,
       targetElement == element ? TypeAttr() : TypeAttr::get(targetElement), plan.getSlice(source),
       plan.getSlice(target), staging ? plan.getSlice(*staging) : plan::SliceAttr(),
-      sequences[static_cast<int>(queue)]++, wireBytes, /*awaited_at=*/IntegerAttr(), label);
+      sequences[static_cast<int>(queue)]++, wireBytes, /*awaited_at=*/IntegerAttr(), label, /*early=*/DenseI64ArrayAttr());
   collectives.push_back({collective, op});
   ++commands;
 }

@@ -109,12 +109,10 @@ static void buildPartitionPhase(const TrainingConfig &config, OpPassManager &pas
 /// --compile-to=schedule: the same program, moved.
 static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &passes) {
   if (config.overlapComm) {
-    if (config.prefetchElements > 0) {
-      ZeroPrefetchGathersOptions prefetch;
-      prefetch.prefetchElements = config.prefetchElements;
-      prefetch.maxLiveElements = config.maxLiveElements;
-      passes.addPass(createZeroPrefetchGathers(prefetch));
-    }
+    ZeroPrefetchGathersOptions prefetch;
+    prefetch.prefetchElements = config.prefetchElements;
+    prefetch.maxLiveElements = config.maxLiveElements;
+    passes.addPass(createZeroPrefetchGathers(prefetch));
     ZeroSinkWaitsOptions sink;
     sink.prefetchElements = config.prefetchElements;
     passes.addPass(createZeroSinkWaits(sink));

@@ -90,7 +90,7 @@ module {
 
 // -----
 
-// Stage 1: the whole local bucket is kept, reduced into the own range of it; the updated range is gathered in place.
+// Stage 1: the whole local bucket is kept, reduced into the own range of it; the updated range is gathered in place, for the next step.
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256, rank_stride = 256> {sharded}
 // CHECK:      plan.section @micro_first {
@@ -101,7 +101,7 @@ module {
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@gradient.b0, 0, 512> to <@gradient.b0, 0, 256, rank_stride = 256> staging <@staging, 0, 256> waits [] {awaited_at = 5
 // CHECK:      plan.section @update {
 // CHECK-NEXT: plan.dispatch "update_0" on compute reads [#plan.slice<@parameter.b0, 0, 256, rank_stride = 256>, #plan.slice<@gradient.b0, 0, 256, rank_stride = 256>, #plan.slice<@learning_rate, 0, 4>] writes [#plan.slice<@parameter.b0, 0, 256, rank_stride = 256>]
-// CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256, rank_stride = 256> to <@parameter.b0, 0, 512> waits [] {awaited_at = 2
+// CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256, rank_stride = 256> to <@parameter.b0, 0, 512> waits [] {awaited_at = 2 : i64, label = "b0", outlasts,
 module {
   zero.mesh @dp {size = 2 : i64}
   zero.bucket @b0 on @dp {block = "", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [4, 8]>, #zero.slot<"v", offset = 64, shape = [8, 8]>]}
@@ -126,7 +126,7 @@ module {
       zero.yield %1 : tensor<f32>
     }
     %gathering = zero.all_gather_start %new : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
-    %gathered = zero.wait %gathering : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+    %gathered = zero.wait %gathering {next_step} : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
     return %gathered : !zero.full<@b0>
   }
 }

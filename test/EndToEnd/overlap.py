@@ -1,7 +1,8 @@
 """Communication that is hidden: a GPT over loopback with links as slow as its computation.
 
 The link is given a rate at which the bytes of a step take as long as a step without a link. Then: `exposed_comm_seconds` never exceeds a step, a
-schedule with prefetch exposes less communication than one without, and no number changes.
+schedule with prefetch exposes less communication than one without, updated parameters of stage 2 are gathered behind the next forward pass, and
+no number changes.
 """
 import argparse
 import json
@@ -28,9 +29,9 @@ def main():
     tokens = np.random.default_rng(1).integers(0, 512, (16 * STEPS, 65), dtype=np.int64)
     np.savez(data, x=tokens[:, :-1], y=tokens[:, 1:])
 
-    def compile(prefetch):
-        config, program = a.work / "config.json", a.work / f"prefetch-{prefetch}.bin"
-        config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": prefetch}}))
+    def compile(stage, **options):
+        config, program = a.work / "config.json", a.work / f"{stage}-{'-'.join(map(str, options.values()))}.bin"
+        config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": stage} | options}))
         subprocess.run([a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", config, "--world-size=2",
                         "-o", program], check=True, capture_output=True)
         return program
@@ -47,7 +48,7 @@ def main():
         return rows, {key: statistics.median(row[key] for row in rows[2:]) for key in
                       ("step_seconds", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency")}
 
-    without, ahead = compile(0), compile(10**6)
+    without, ahead = compile(3, stage3_prefetch_bucket_size=0), compile(3, stage3_prefetch_bucket_size=10**6)
     rows, free = run(without)
     sent = sum(rows[0][key] for key in ("comm_bytes_all_gather", "comm_bytes_reduce_scatter"))
     rate = int(sent / free["step_seconds"])
@@ -64,6 +65,22 @@ def main():
     assert hidden["exposed_comm_seconds"] < 0.9 * slow["exposed_comm_seconds"], "prefetch hides nothing"
     assert hidden["comm_overlap_efficiency"] > slow["comm_overlap_efficiency"], "prefetch hides nothing"
     print("prefetch hides communication")
+
+    # Half of the bytes are gathers of new parameters.
+    at_once, in_next_step = compile(2, overlap_comm=False), compile(2, overlap_comm=True)
+    rows, free = run(at_once)
+    sent = sum(rows[0][key] for key in ("comm_bytes_all_gather", "comm_bytes_reduce_scatter"))
+    rate = int(sent / free["step_seconds"])
+    slow_rows, slow = run(at_once, rate)
+    later_rows, hidden = run(in_next_step, rate)
+    for name, numbers in (("no link", free), ("this step", slow), ("next step", hidden)):
+        print(f"{name}: " + ", ".join(f"{key} {value:.4f}" for key, value in numbers.items()), flush=True)
+    assert bits[0] == [(row["loss"], row["grad_norm"]) for row in rows], "a stage changes numbers"
+    for each in (slow_rows, later_rows):
+        assert bits[0] == [(row["loss"], row["grad_norm"]) for row in each], "a link changes numbers"
+        assert all(row["comm_bytes_all_gather"] == rows[0]["comm_bytes_all_gather"] for row in each), "a gather is counted in another step"
+    assert hidden["exposed_comm_seconds"] < 0.95 * slow["exposed_comm_seconds"], "gathers of new parameters hide behind nothing"
+    print("the next step hides gathers of new parameters")
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@
 // CHECK-COUNT-2: zero.control_sum
 // CHECK:         zero.shard_of %{{.*}} : !zero.full<@b0> -> !zero.shard<@b0>
 // CHECK-NEXT:    %[[U0:.*]]:3 = zero.update @b0
-// CHECK:         %[[U3:.*]]:3 = zero.update @b3
-// Gathers stand behind the updates and are waited for at the end.
+// Each gather stands behind its update and is waited for in the next step.
 // CHECK:         %[[F0:.*]] = zero.all_gather_start %[[U0]]#0 : !zero.shard<@b0>
-// CHECK-COUNT-3: zero.all_gather_start
-// CHECK-NEXT:    %[[P0:.*]] = zero.wait %[[F0]]
-// CHECK-COUNT-3: zero.wait
+// CHECK:         %[[U3:.*]]:3 = zero.update @b3
+// CHECK:         zero.all_gather_start %[[U3]]#0 : !zero.shard<@b3>
+// CHECK-NEXT:    %[[P0:.*]] = zero.wait %[[F0]] {next_step}
+// CHECK-COUNT-3: zero.wait %{{.*}} {next_step}
 // CHECK-NEXT:    return %[[P0]]
 // CHECK-NOT:     zero.release

@@ -47,8 +47,14 @@ public:
 
   /// Live ranges of every buffer that does not live for the whole run, one for each section that uses it:
   /// from the first to the last access; what a collective touches lives until the program waits for it, an output
-  /// to the end of section `predict`.
+  /// to the end of section `predict`. What an early gather of `micro_first` touches lives in all of `update`, too.
   std::vector<llvm::SmallVector<LiveRange, 1>> computeLiveRanges() const;
+
+  /// The commands of `update` that may still run in section `micro_first`, which follows; of any other section none.
+  std::vector<PlanCommand> getCarriedCommands(unsigned section) const;
+
+  /// The first commands of `micro_first` that may run in section `update` already, which comes before; of any other section none.
+  std::vector<PlanCommand> getEarlyCommands(unsigned section) const;
 
   /// What is read after the section has run: the bytes of outputs, in no other section than `predict`.
   llvm::ArrayRef<plan::OutputOp> getOutputs(unsigned section) const;
@@ -68,6 +74,13 @@ private:
 plan::QueueKind getQueue(mlir::Operation *command);
 llvm::ArrayRef<int64_t> getWaits(mlir::Operation *command);
 std::optional<int64_t> getRecord(mlir::Operation *command);
+/// The events of section `update` of the step before that a command waits for.
+llvm::ArrayRef<int64_t> getCarriedWaits(mlir::Operation *command);
+/// Whether the command is a collective that is submitted in section `update` already, and the events of that section after which it is.
+bool isEarly(mlir::Operation *command);
+llvm::ArrayRef<int64_t> getEarlyWaits(mlir::Operation *command);
+/// Whether the command is a collective that its section does not wait for.
+bool outlastsSection(mlir::Operation *command);
 /// The slices that a command reads, then those that it writes.
 void getSlices(mlir::Operation *command, llvm::SmallVectorImpl<plan::SliceAttr> &reads,
                llvm::SmallVectorImpl<plan::SliceAttr> &writes);

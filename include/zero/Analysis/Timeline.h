@@ -20,7 +20,7 @@ int64_t predictDuration(llvm::StringRef kind, const CommandCost &cost, const Tar
 
 /// Runs the section's commands on their queues in thought: each starts when its queue is free, it has been submitted, and the events
 /// that it waits for have been recorded. Collectives of all queues share the link, and where it says so in `rates` the core that computes;
-/// ranks that compute at once share the memory of their machine.
+/// ranks that compute at once share the memory of their machine. `micro_first` begins with what outlasts `update`, as in the second step.
 /// One entry for each command, in order.
 std::vector<PredictedCommand> predictTimeline(plan::SectionOp section, const CommandCosts &costs, const TargetRates &rates);
 

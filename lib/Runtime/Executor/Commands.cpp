@@ -79,12 +79,10 @@ MadeCommand CommandFactory::makeAction(const schema::Command &command, TrafficCo
   case schema::Action::Collective: {
     const schema::Collective &record = *command.action_as_Collective();
     const bool reduces = record.kind() == schema::CollectiveKind::reduce_scatter;
-    std::atomic<uint64_t> &counter = record.kind() == schema::CollectiveKind::all_gather ? traffic.allGather
-                                     : reduces                                           ? traffic.reduceScatter
-                                                                                         : traffic.control;
     return device->makeExchange({record.kind(), record.element(), targetElement(record), memory.at(*record.source()), memory.at(*record.target()),
                                 record.staging() ? memory.at(*record.staging()) : nullptr,
-                                reduces ? record.target()->size() : record.source()->size(), view.addName(nameOf(record)), counter,
+                                reduces ? record.target()->size() : record.source()->size(), view.addName(nameOf(record)),
+                                 record.wire_bytes(), traffic.of(record.kind()),
                                 traffic.clock},
                                place);
   }

@@ -35,10 +35,16 @@ private:
 
 using MadeCommand = Expected<std::unique_ptr<CommandWork>>;
 
-/// Bytes sent and time taken so far; queues count at the same time.
+/// Bytes sent so far and time taken; queues count at the same time. On the host a collective's bytes are counted from when it is handed to
+/// its queue (`add`), and it fails where it sends another number; on streams when it has sent them.
 struct TrafficCounters {
   std::atomic<uint64_t> allGather = 0, reduceScatter = 0, control = 0;
   CommunicationClock clock;
+
+  std::atomic<uint64_t> &of(schema::CollectiveKind kind) {
+    return kind == schema::CollectiveKind::all_gather ? allGather : kind == schema::CollectiveKind::reduce_scatter ? reduceScatter : control;
+  }
+  void add(const schema::Collective &collective) { of(collective.kind()).fetch_add(collective.wire_bytes(), std::memory_order_relaxed); }
 };
 
 /// A dispatch with its records read.
@@ -58,6 +64,7 @@ struct Exchange {
   std::byte *source, *target, *staging;
   uint64_t size; ///< bytes of one rank's part: of the source, of a reduce_scatter those of the target
   uint32_t name; ///< in the JobView
+  uint64_t wireBytes; ///< what the plan says that it sends
   std::atomic<uint64_t> &counter; ///< of the bytes sent
   CommunicationClock &clock;
 };

@@ -78,13 +78,15 @@ public:
     Status exchanged = exchangeBytes();
     exchange.clock.end();
     ZERO_RETURN_IF_ERROR(exchanged);
-    exchange.counter.fetch_add(channel.bytesSent() - before, std::memory_order_relaxed);
+    // What was counted when it was submitted.
+    if (uint64_t sent = channel.bytesSent() - before; sent != exchange.wireBytes)
+      return Status::programFailed("sent " + std::to_string(sent) + " bytes, but the plan says " + std::to_string(exchange.wireBytes));
     return {};
   }
 
 private:
   Status exchangeBytes() {
-    auto [kind, element, targetElement, source, target, staging, size, name, counter, clock] = exchange;
+    auto [kind, element, targetElement, source, target, staging, size, name, wireBytes, counter, clock] = exchange;
     switch (kind) {
     case schema::CollectiveKind::all_gather:
       return channel.allGather(source, target, size);

@@ -13,6 +13,7 @@
 #include "zero/Runtime/Base/ShellText.h"
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace zero {
 
@@ -28,8 +29,12 @@ struct Executor::Impl {
   Status build();
   Status buildSection(const schema::Section &record, CommandFactory &factory, Section &section);
   Status createHostSlices();
-  Status runSection(Section &section);
-  Status runSection(std::string_view name);
+  Status runSection(Section &section, bool followed = false);
+  Status runSection(std::string_view name, bool followed = false);
+  void submit(Section &section, Section *next);
+  void submitEarly(Section &next, size_t after, uint64_t updates);
+  Section *findSection(std::string_view name);
+  Status finish(std::string_view section);
   Status runOnStreams(Section &section);
   void readResults(const HostSlices &slices, bool before);
   /// Until what was fetched from the device is there, with what its commands report.
@@ -54,6 +59,7 @@ struct Executor::Impl {
   GatheredElements gathered;
   std::unique_ptr<StreamSections> onStreams; ///< null on a device without streams
   Queues queues;
+  std::array<bool, kQueueCount> outlasting = {}; ///< queues that still run what outlasts the last section
 };
 
 Executor::Impl::~Impl() {
@@ -129,12 +135,19 @@ Status Executor::Impl::createChannels() {
   return commands ? commands->createChannels(bootstrap, used, memory.ranges()) : Status();
 }
 
+/// The place of the command that records the event.
+static size_t findRecorder(const schema::Section &section, uint32_t event) {
+  auto commands = records(section.commands());
+  uint32_t place = 0;
+  while (place < commands.size() && commands[place]->record() != static_cast<int64_t>(event))
+    ++place;
+  return place;
+}
+
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
-  section.name = text(record.name());
   section.place = bootstrap.view().addPlace(section.name);
-  for (uint32_t i = 0; i < record.events(); ++i)
-    section.events.push_back(device->createEvent(section.name + ".e" + std::to_string(i)));
   std::vector<GatherChange> changes = findGatherChanges(plan, record);
+  Section *update = findSection("update");
   for (const schema::Command *command : records(record.commands())) {
     const uint32_t number = static_cast<uint32_t>(section.steps.size());
     Step step;
@@ -155,6 +168,17 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
       step.work = times->time(std::move(step.work), step.queue, describeCommand(plan, *command, section.name, number), queues[step.queue]->stream());
     for (uint32_t event : records(command->waits()))
       step.waits.push_back(section.events[event].get());
+    for (uint32_t event : records(command->carried()))
+      step.carried.push_back(update->events[event].get());
+    for (uint32_t event : records(command->early())) {
+      step.early.push_back(update->events[event].get());
+      step.after = std::max(step.after, findRecorder(*zero::findSection(plan, "update"), event));
+    }
+    if (!section.steps.empty())
+      step.after = std::max(step.after, section.steps.back().after);
+    step.collective = command->action_as_Collective();
+    if (step.collective && step.collective->outlasts())
+      section.outlasting[step.queue] = true;
     if (command->record() >= 0)
       step.record = section.events[static_cast<size_t>(command->record())].get();
     section.steps.push_back(std::move(step));
@@ -164,12 +188,18 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
 
 Status Executor::Impl::build() {
   size_t longest = 0; // waits, works and records of any section, and what surrounds it on a device with streams
+  size_t outlasting = 0; // of commands that the next section finds in its queue
   for (const schema::Section *section : records(plan.sections())) {
     size_t entries = 2;
-    for (const schema::Command *command : records(section->commands()))
-      entries += records(command->waits()).size() + 2;
+    for (const schema::Command *command : records(section->commands())) {
+      size_t own = records(command->waits()).size() + records(command->carried()).size() + records(command->early()).size() + 2;
+      entries += own;
+      if (const schema::Collective *collective = command->action_as_Collective(); collective && collective->outlasts())
+        outlasting += own;
+    }
     longest = std::max(longest, entries);
   }
+  longest += outlasting;
   StreamDevice *streams = device->streams();
   const bool threads = !commands || commands->needsThreads();
   for (size_t queue = 0; queue < kQueueCount; ++queue) {
@@ -190,23 +220,73 @@ Status Executor::Impl::build() {
         *streams, queues, StreamSectionsOptions{threads, /*captures=*/!options.trace && !options.delaySeed}, bootstrap.failure(), gathered);
   sections.resize(records(plan.sections()).size());
   CommandFactory factory(plan, memory, commands.get(), bootstrap.view(), times ? nullptr : options.trace);
+  // Of all sections first: one waits for events of another.
+  for (size_t i = 0; i < sections.size(); ++i) {
+    const schema::Section &record = *records(plan.sections())[static_cast<uint32_t>(i)];
+    sections[i].name = text(record.name());
+    for (uint32_t event = 0; event < record.events(); ++event)
+      sections[i].events.push_back(device->createEvent(sections[i].name + ".e" + std::to_string(event)));
+  }
   for (size_t i = 0; i < sections.size(); ++i)
     ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
   return {};
 }
 
-Status Executor::Impl::runSection(Section &section) {
+/// Hands those early commands of `next` to their queue that come behind command `after` of the update, which runs for the
+/// `updates`th time.
+void Executor::Impl::submitEarly(Section &next, size_t after, uint64_t updates) {
+  for (; next.submitted < next.steps.size(); ++next.submitted) {
+    Step &step = next.steps[next.submitted];
+    if (step.early.empty() || step.after > after)
+      return;
+    Queue &queue = *queues[step.queue];
+    for (Event *event : step.early)
+      queue.wait(*event, updates);
+    gathered.acquire(step.gathered);
+    queue.submit(*step.work);
+    if (step.record)
+      queue.record(*step.record, next.instance + 1);
+    outlasting[step.queue] = true;
+  }
+}
+
+/// Hands a section's commands to their queues, but for those that were submitted early, and early ones of `next` (null: none).
+void Executor::Impl::submit(Section &section, Section *next) {
+  const uint64_t instance = ++section.instance;
+  const size_t submitted = std::exchange(section.submitted, 0);
+  Section *update = findSection("update");
+  outlasting = section.outlasting;
+  for (size_t place = 0; place < section.steps.size(); ++place) {
+    Step &step = section.steps[place];
+    // Bytes are those of the step that needs them.
+    if (step.collective)
+      traffic.add(*step.collective);
+    if (place < submitted) {
+      gathered.release(step.gathered);
+    } else {
+      for (Event *event : step.carried)
+        queues[step.queue]->wait(*event, update->instance);
+      submitStep(step, *queues[step.queue], instance, gathered);
+    }
+    if (next)
+      submitEarly(*next, place, instance);
+  }
+}
+
+/// `followed`: micro_first comes next, so that its early commands may run.
+Status Executor::Impl::runSection(Section &section, bool followed) {
+  // What outlasts a section is awaited command by command in the one that has been proved against it.
+  if (section.name != "micro_first")
+    ZERO_RETURN_IF_ERROR(finish(section.name));
   bootstrap.view().moveTo(section.place);
   if (onStreams)
     return runOnStreams(section);
-  uint64_t instance = ++section.instance;
-  for (Step &step : section.steps)
-    submitStep(step, *queues[step.queue], instance, gathered);
+  submit(section, followed ? findSection("micro_first") : nullptr);
   compute().finish();
   CommunicationClock::Clock::time_point computed = CommunicationClock::Clock::now();
-  for (std::unique_ptr<Queue> &queue : queues)
-    if (queue.get() != &compute())
-      queue->finish();
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (queues[queue].get() != &compute() && !outlasting[queue])
+      queues[queue]->finish();
   exposedAtEnds += CommunicationClock::Clock::now() - computed;
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
 }
@@ -256,10 +336,31 @@ void Executor::Impl::readResults(const HostSlices &slices, bool before) {
     results.skipped = skipped != 0;
 }
 
-Status Executor::Impl::runSection(std::string_view name) {
+/// Until nothing is left of the section that ran last.
+Status Executor::Impl::finish(std::string_view section) {
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    if (std::exchange(outlasting[queue], false))
+      queues[queue]->finish();
+  // What was submitted early is gone with what runs now; its events have counted a run.
+  if (Section *first = findSection("micro_first"); first && first->submitted) {
+    for (size_t place = 0; place < first->submitted; ++place)
+      gathered.drop(first->steps[place].gathered);
+    first->submitted = 0;
+    ++first->instance;
+  }
+  return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(std::string(section)) : Status();
+}
+
+Section *Executor::Impl::findSection(std::string_view name) {
   for (Section &section : sections)
     if (section.name == name)
-      return runSection(section);
+      return &section;
+  return nullptr;
+}
+
+Status Executor::Impl::runSection(std::string_view name, bool followed) {
+  if (Section *section = findSection(name))
+    return runSection(*section, followed);
   return Status::badInput("the plan has no section '" + std::string(name) + "'");
 }
 
@@ -295,6 +396,8 @@ Status Executor::runMicroBatch(unsigned number) {
   return impl->runSection(number == 0 ? "micro_first" : "micro_next");
 }
 
+Status Executor::finish() { return impl->finish("update"); }
+
 Status Executor::runPredict() {
   if (!impl->commands)
     return impl->runSection("predict");
@@ -310,9 +413,9 @@ Status Executor::runPredict() {
 
 const std::byte *Executor::output(size_t index) const { return impl->outputs.at(index); }
 
-Status Executor::runUpdate(uint64_t step) {
+Status Executor::runUpdate(uint64_t step, bool followed) {
   if (!impl->commands) // there is no memory to write scalars to
-    return impl->runSection("update");
+    return impl->runSection("update", followed);
   size_t index = 0;
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
     double value = scalar->value();
@@ -328,7 +431,7 @@ Status Executor::runUpdate(uint64_t step) {
   impl->results = {};
   if (!impl->device->streams()) // in place, until the update has run
     impl->readResults(impl->before, /*before=*/true);
-  ZERO_RETURN_IF_ERROR(impl->runSection("update"));
+  ZERO_RETURN_IF_ERROR(impl->runSection("update", followed));
   ZERO_RETURN_IF_ERROR(impl->after.fetch(impl->compute()));
   return impl->report.fetch(impl->compute());
 }
@@ -383,6 +486,7 @@ Expected<std::optional<uint64_t>> Executor::otherDeviceBytes() const {
 }
 
 Executor::Parameters Executor::parameters(size_t bucket) const {
+  (void)impl->finish("update"); // whoever trained has asked for its status
   const schema::State *state = findExported(impl->plan, bucket);
   return state ? Parameters{state->slice()->size(), state->sharded()} : Parameters{0, false};
 }

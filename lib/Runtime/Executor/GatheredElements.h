@@ -25,6 +25,8 @@ public:
     most = held > most ? held : most;
   }
   void release(const GatherChange &change) { held -= change.released; }
+  /// Nobody will use what was acquired.
+  void drop(const GatherChange &change) { held -= change.acquired; }
   /// The most that was held at once so far.
   uint64_t peak() const { return most; }
 

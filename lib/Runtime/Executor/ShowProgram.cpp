@@ -23,9 +23,9 @@ Status showProgram(const std::string &path, uint64_t steps, std::ostream &out) {
     }
     for (unsigned micro = 0; micro < plan.accumulation_steps(); ++micro)
       ZERO_RETURN_IF_ERROR(executor->runMicroBatch(micro));
-    ZERO_RETURN_IF_ERROR(executor->runUpdate(step));
+    ZERO_RETURN_IF_ERROR(executor->runUpdate(step, /*followed=*/step < steps));
   }
-  return {};
+  return executor->finish();
 }
 
 } // namespace zero

@@ -58,8 +58,11 @@ public:
         return status.annotate("step " + std::to_string(step + 1));
       }
     }
+    Status finished = executor.finish();
     if (speaks())
       progress.finish();
+    if (!finished.ok())
+      return finished.annotate("step " + std::to_string(schedule.steps));
     // Whoever reads the exit status alone must not take weights as they were for trained ones.
     if (schedule.steps && skipped == schedule.steps)
       return bootstrap.agree(Status::programFailed(nothingTrained()));
@@ -123,7 +126,7 @@ private:
         ZERO_RETURN_IF_ERROR(*readAhead);
       ZERO_RETURN_IF_ERROR(executor.runMicroBatch(static_cast<unsigned>(micro)));
     }
-    ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1 - skipped));
+    ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1 - skipped, /*followed=*/step + 1 < schedule.steps));
     // While the device computes. What goes wrong with the data of the next step is that step's error.
     readAhead.reset();
     if (executor.runsAhead() && step + 1 < schedule.steps)

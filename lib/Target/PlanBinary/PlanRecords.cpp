@@ -160,6 +160,7 @@ private:
     action.sequence = op.getSequence();
     action.wire_bytes = op.getWireBytes();
     action.label = op.getLabel().str();
+    action.outlasts = op.getOutlasts();
     if (std::optional<Type> target = op.getTargetElement())
       action.target_element = makeElement(*target);
     command.action.Set(std::move(action));
@@ -187,6 +188,8 @@ private:
       command->predicted_ns = predicted[index].duration;
       command->queue = static_cast<schema::QueueKind>(getQueue(&op));
       command->waits.assign(getWaits(&op).begin(), getWaits(&op).end());
+      command->carried.assign(getCarriedWaits(&op).begin(), getCarriedWaits(&op).end());
+      command->early.assign(getEarlyWaits(&op).begin(), getEarlyWaits(&op).end());
       if (std::optional<int64_t> event = getRecord(&op)) {
         command->record = *event;
         record->events = std::max<uint32_t>(record->events, *event + 1);

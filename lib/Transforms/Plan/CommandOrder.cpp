@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace zero {
 
-CommandOrder::CommandOrder(ArrayRef<PlanCommand> commands) : commands(commands) {
+CommandOrder::CommandOrder(ArrayRef<PlanCommand> commands, int carried, int early) : commands(commands), carried(carried), early(early) {
   std::array<int, kQueueKinds> counts = {}, lasts;
   lasts.fill(-1);
   for (auto [index, command] : llvm::enumerate(commands)) {
@@ -14,12 +14,23 @@ CommandOrder::CommandOrder(ArrayRef<PlanCommand> commands) : commands(commands) 
     previous.push_back(lasts[queue]);
     lasts[queue] = index;
     Clock clock = getOwnClock(index);
-    for (int64_t event : getWaits(command.op))
-      join(clock, recorders.lookup(event));
+    for (int awaited : getAwaited(index))
+      join(clock, awaited);
     before.push_back(clock);
-    if (std::optional<int64_t> event = getRecord(command.op))
-      recorders[*event] = index;
+    if (std::optional<int64_t> event = getRecord(command.op); event && !isBehind(index))
+      (static_cast<int>(index) < carried ? carriedRecorders : recorders)[*event] = index;
   }
+}
+
+SmallVector<int> CommandOrder::getAwaited(int command) const {
+  SmallVector<int> awaited;
+  if (command < carried)
+    return awaited;
+  for (int64_t event : isBehind(command) ? getEarlyWaits(commands[command].op) : getWaits(commands[command].op))
+    awaited.push_back(recorders.lookup(event));
+  for (int64_t event : getCarriedWaits(commands[command].op))
+    awaited.push_back(carriedRecorders.lookup(event));
+  return awaited;
 }
 
 void CommandOrder::join(Clock &clock, int command) const {
@@ -36,21 +47,20 @@ CommandOrder::Clock CommandOrder::getOwnClock(int command) const {
   return clock;
 }
 
-LogicalResult CommandOrder::verifyEvents(llvm::function_ref<bool(int, int)> conflict) const {
-  DenseSet<int64_t> awaited;
-  for (auto [index, command] : llvm::enumerate(commands)) {
-    ArrayRef<int64_t> waits = getWaits(command.op);
-    for (auto [number, event] : llvm::enumerate(waits)) {
-      awaited.insert(event);
-      int recorder = recorders.lookup(event);
+LogicalResult CommandOrder::verifyEvents(llvm::function_ref<bool(int, int)> conflict, llvm::function_ref<bool(Operation *)> awaitedLater) const {
+  DenseSet<int> allAwaited;
+  for (int index = 0, count = commands.size(); index < count; ++index) {
+    SmallVector<int> awaited = getAwaited(index);
+    for (auto [number, recorder] : llvm::enumerate(awaited)) {
+      allAwaited.insert(recorder);
       Clock clock = getOwnClock(index);
-      for (auto [other, otherEvent] : llvm::enumerate(waits))
+      for (auto [other, otherRecorder] : llvm::enumerate(awaited))
         if (other != number)
-          join(clock, recorders.lookup(otherEvent));
+          join(clock, otherRecorder);
       const bool implied = position[recorder] < clock[getQueue(recorder)];
       if (!implied && conflict(recorder, index))
         continue;
-      auto error = command.op->emitError() << "waits for event " << event;
+      auto error = commands[index].op->emitError() << "waits for event " << *getRecord(commands[recorder].op) << (recorder < carried || isBehind(index) ? " of @update" : "");
       if (implied)
         error << ", which its other waits and its queue imply; plan-insert-events leaves such out";
       else
@@ -59,10 +69,10 @@ LogicalResult CommandOrder::verifyEvents(llvm::function_ref<bool(int, int)> conf
       return error;
     }
   }
-  for (const PlanCommand &command : commands)
-    if (std::optional<int64_t> event = getRecord(command.op); event && !awaited.contains(*event))
-      return command.op->emitError() << "records event " << *event
-                                     << ", which nobody waits for; plan-insert-events records what is waited for";
+  for (int index = carried; !isBehind(index) && index < static_cast<int>(commands.size()); ++index)
+    if (std::optional<int64_t> event = getRecord(commands[index].op); event && !allAwaited.contains(index) && !awaitedLater(commands[index].op))
+      return commands[index].op->emitError() << "records event " << *event
+                                             << ", which nobody waits for; plan-insert-events records what is waited for";
   return success();
 }
 

@@ -2,7 +2,9 @@
 //
 // One walk over the commands of each section, in program order. For every byte it knows who wrote it last, who read it since
 // (each later access must come after them by queues and events), through which buffer, and what it is to the same byte of the
-// other ranks. Queues are idle between sections, so that a section begins with what the one before it left. Each command
+// other ranks. Queues are idle between sections, so that a section begins with what the one before it left; only collectives
+// that outlast `update` may still run in `micro_first`, where they stand before its first command, and early gathers of `micro_first` run
+// in `update`, where they stand behind its last one. Each command
 // visits the ranges of the bytes that it touches, and a write leaves one: near-linear.
 //
 //===----------------------------------------------------------------------===//
@@ -219,22 +221,52 @@ private:
 
   LogicalResult runSection(unsigned number, ByteMap &left) {
     section = plan::SectionOp(memory.getSections()[number]).getSymName();
-    commands = memory.getCommands(number);
+    commands = memory.getCarriedCommands(number);
+    carried = commands.size();
+    llvm::append_range(commands, memory.getCommands(number));
+    // What the next section starts with may run here already: behind whatever it touches bytes with.
+    std::vector<PlanCommand> early = memory.getEarlyCommands(number);
+    llvm::append_range(commands, early);
     ByteMap bytes = makeEntry(section, left);
-    CommandOrder order(commands);
+    CommandOrder order(commands, carried, early.size());
     accesses.clear();
     for (const PlanCommand &command : commands)
       accesses.push_back(getAccesses(command.op));
-    for (int index = 0, count = commands.size(); index < count; ++index)
+    for (int index = 0; index < carried; ++index)
+      carryOver(index, order, bytes);
+    for (int index = carried, count = commands.size(); index < count; ++index)
       if (failed(runCommand(index, order, bytes)))
         return failure();
     for (plan::OutputOp output : memory.getOutputs(number))
       if (failed(checkOutput(output, bytes)))
         return failure();
-    if (failed(order.verifyEvents([&](int earlier, int later) { return conflict(earlier, later); })))
+    if (failed(order.verifyEvents([&](int earlier, int later) { return conflict(earlier, later); },
+                                  [&](Operation *recorder) { return isAwaitedInNextStep(recorder); })))
       return failure();
     left = std::move(bytes);
     return checkPersistent(left);
+  }
+
+  /// What a section finds is there in the end; until then the command reads and writes.
+  void carryOver(int index, const CommandOrder &order, ByteMap &bytes) const {
+    for (const SliceAccess &access : accesses[index])
+      (void)bytes.visit(access.begin, access.end, [&](int64_t, int64_t, ByteRange &range) {
+        if (access.write)
+          range.writer = index;
+        else
+          range.readers[order.getQueue(index)] = index;
+        return success();
+      });
+  }
+
+  /// Whether a command of micro_first waits for what `recorder`, of `update`, records.
+  bool isAwaitedInNextStep(Operation *recorder) const {
+    if (!outlastsSection(recorder))
+      return false;
+    auto first = symbols.lookup<plan::SectionOp>("micro_first");
+    return first && llvm::any_of(first.getBody().front(), [&](Operation &op) {
+             return llvm::is_contained(getCarriedWaits(&op), *getRecord(recorder));
+           });
   }
 
   bool conflict(int earlier, int later) const {
@@ -350,10 +382,10 @@ private:
         return success();
       if (order.endsBefore(earlier, index)) {
         auto collective = dyn_cast<plan::CollectiveOp>(commands[earlier].op);
-        if (!collective || !collective.getAwaitedAt() || static_cast<int64_t>(*collective.getAwaitedAt()) <= index)
+        if (!collective || earlier < carried || !collective.getAwaitedAt() || static_cast<int64_t>(*collective.getAwaitedAt()) <= index - carried)
           return success();
         auto error = commands[index].op->emitError()
-                     << "is command " << index << " and " << (access.write ? "writes " : "reads ") << describe(access.buffer, begin, end) << ", which '"
+                     << "is command " << index - carried << " and " << (access.write ? "writes " : "reads ") << describe(access.buffer, begin, end) << ", which '"
                      << collective.getLabel() << "' has until the program waits for it at command " << *collective.getAwaitedAt()
                      << "; zero-to-plan waits before the first use";
         error.attachNote(collective.getLoc()) << "the collective is here";
@@ -361,7 +393,8 @@ private:
       }
       auto error = commands[index].op->emitError()
                    << (access.write ? "writes " : "reads ") << describe(access.buffer, begin, end)
-                   << ", which an earlier command of queue " << plan::stringifyQueueKind(commands[earlier].queue)
+                   << (earlier < carried ? ", which a command of queue " : ", which an earlier command of queue ")
+                   << plan::stringifyQueueKind(commands[earlier].queue) << (earlier < carried ? " that outlasts @update" : "")
                    << (wrote ? " writes" : " reads");
       if (wrote && range.contents.owner != static_cast<int>(access.buffer))
         error << " as " << describe(memory.getBuffers()[range.contents.owner]);
@@ -538,7 +571,8 @@ private:
   SmallVector<int64_t> addresses; // of the first byte of each buffer
   // Of the section at work.
   StringRef section;
-  ArrayRef<PlanCommand> commands;
+  std::vector<PlanCommand> commands; // those that outlast the section before come first
+  int carried = 0;
   std::vector<SmallVector<SliceAccess, 4>> accesses;
 };
 

@@ -171,6 +171,8 @@ private:
         if (getQueue(it->second) == getQueue(&op))
           return op.emitError() << "waits for event " << event << " of its own queue";
       }
+      if (failed(checkCarried(&op, section)) || failed(checkEarly(&op, section)))
+        return failure();
       if (std::optional<int64_t> event = getRecord(&op)) {
         auto [it, inserted] = recorded.try_emplace(*event, &op);
         if (!inserted) {
@@ -191,7 +193,100 @@ private:
                               << plan::stringifyQueueKind(collective.getQueue()) << ", which is at " << next;
       ++next;
     }
-    return checkAwaited(section);
+    return success(succeeded(checkAwaited(section)) && succeeded(checkOutlasting(section)));
+  }
+
+  /// micro_first alone waits for what outlasts update.
+  LogicalResult checkCarried(Operation *op, plan::SectionOp section) {
+    ArrayRef<int64_t> carried = getCarriedWaits(op);
+    if (carried.empty())
+      return success();
+    if (section.getSymName() != "micro_first")
+      return op->emitError() << "waits for event " << carried.front() << " of @update in section @" << section.getSymName()
+                             << ", before which all queues are idle";
+    for (int64_t event : carried) {
+      Operation *recorder = findOutlasting(event);
+      if (!recorder)
+        return op->emitError() << "waits for event " << event << " of @update, which no command that outlasts it records";
+      if (getQueue(recorder) == getQueue(op))
+        return op->emitError() << "waits for event " << event << " of @update of its own queue";
+    }
+    return success();
+  }
+
+  /// What runs in update already is the start of its queue, behind nothing there.
+  LogicalResult checkEarly(Operation *op, plan::SectionOp section) {
+    if (!isEarly(op))
+      return success();
+    auto fail = [&](const Twine &what) { return op->emitError() << "is early" << what; };
+    auto update = symbols.lookup<plan::SectionOp>("update");
+    Operation *before = op->getPrevNode();
+    if (section.getSymName() != "micro_first" || !update || (before && !isEarly(before)))
+      return fail(", but not at the start of section @micro_first, behind an update; zero-prefetch-gathers starts early what is");
+    auto collective = cast<plan::CollectiveOp>(op);
+    if (collective.getKind() != plan::CollectiveKind::all_gather || collective.getQueue() != plan::QueueKind::gather ||
+        !isParameter(collective.getSource()) || !getWaits(op).empty() || !getCarriedWaits(op).empty())
+      return fail(", but is no gather of a parameter's state on queue gather that waits for nothing in its section");
+    DenseMap<int64_t, Operation *> recorded;
+    for (Operation &other : update.getBody().front()) {
+      if (getQueue(&other) == collective.getQueue()) {
+        auto error = fail(", but section @update uses queue gather, too");
+        error.attachNote(other.getLoc()) << "it is used here";
+        return error;
+      }
+      if (std::optional<int64_t> event = getRecord(&other))
+        recorded[*event] = &other;
+    }
+    for (int64_t event : getEarlyWaits(op))
+      if (!recorded.contains(event))
+        return fail(" and waits for event " + Twine(event) + " of @update, which no command records");
+    if (getEarlyWaits(op).empty())
+      return fail(", but waits for no event of @update; plan-insert-events makes one of the shard's update");
+    return success();
+  }
+
+  Operation *findOutlasting(int64_t event) {
+    if (auto update = symbols.lookup<plan::SectionOp>("update"))
+      for (Operation &op : update.getBody().front())
+        if (outlastsSection(&op) && getRecord(&op) == event)
+          return &op;
+    return nullptr;
+  }
+
+  /// What outlasts update has its queue for itself, and nobody but commands sees what it writes before micro_first.
+  LogicalResult checkOutlasting(plan::SectionOp section) {
+    auto &commands = section.getBody().front();
+    const int64_t count = std::distance(commands.begin(), commands.end());
+    auto outlasting = llvm::find_if(commands, [](Operation &op) { return outlastsSection(&op); });
+    if (outlasting == commands.end())
+      return success();
+    auto first = cast<plan::CollectiveOp>(*outlasting);
+    for (Operation &op : commands) {
+      if (getQueue(&op) != first.getQueue())
+        continue;
+      if (!outlastsSection(&op)) {
+        auto error = op.emitError() << "is awaited in section @" << section.getSymName() << ", but '" << first.getLabel()
+                                    << "' on the same queue outlasts it; zero-sink-waits leaves all gathers of new parameters to the next step, or none";
+        error.attachNote(first.getLoc()) << "it is here";
+        return error;
+      }
+      auto collective = cast<plan::CollectiveOp>(op);
+      auto fail = [&](const Twine &what) { return collective.emitError() << "outlasts section @" << section.getSymName() << what; };
+      if (section.getSymName() != "update" || !symbols.lookup<plan::SectionOp>("micro_first"))
+        return fail(", but only what micro_first waits for outlasts @update");
+      if (collective.getKind() != plan::CollectiveKind::all_gather || collective.getQueue() != plan::QueueKind::gather ||
+          !isParameter(collective.getSource()) || !isParameter(collective.getTarget()))
+        return fail(", but is no gather of a parameter's state on queue gather");
+      if (collective.getAwaitedAt() && static_cast<int64_t>(*collective.getAwaitedAt()) != count)
+        return fail(", but is awaited at command " + Twine(*collective.getAwaitedAt()) + " of " + Twine(count));
+    }
+    return success();
+  }
+
+  bool isParameter(plan::SliceAttr slice) {
+    return llvm::any_of(module.getOps<plan::StateOp>(), [&](plan::StateOp state) {
+      return state.getRole() == "parameter" && state.getSlice().getBuffer() == slice.getBuffer();
+    });
   }
 
   LogicalResult checkAwaited(plan::SectionOp section) {

@@ -1,6 +1,7 @@
 //===- Gathers.cpp - The gathers of a function and how long they live -----===//
 #include "Gathers.h"
 #include "ParameterChains.h"
+#include "StepFunctions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <numeric>
 
@@ -40,6 +41,20 @@ SmallVector<Gather> collectGathers(func::FuncOp function) {
     gathers.push_back(std::move(gather));
   }
   return gathers;
+}
+
+bool isNewParameter(func::FuncOp update, WaitOp wait) {
+  auto returned = wait->hasOneUse() ? dyn_cast<func::ReturnOp>(*wait->user_begin()) : func::ReturnOp();
+  if (!returned)
+    return false;
+  nn::RoleAttr role = getResultRole(update, wait.getResult().use_begin()->getOperandNumber());
+  return role && role.getKind() == nn::RoleKind::Parameter;
+}
+
+bool mayStartEarly(func::FuncOp function) {
+  auto update = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("update");
+  return function.getSymName() == "micro" && update && update.getBody().hasOneBlock() &&
+         update.front().getOps<AllGatherStartOp>().empty();
 }
 
 int64_t getLargestNeed(ArrayRef<Gather> gathers, AllGatherStartOp *at) {

@@ -25,6 +25,12 @@ struct Gather {
 /// In program order.
 llvm::SmallVector<Gather> collectGathers(mlir::func::FuncOp function);
 
+/// Whether `update` returns what is waited for as the parameter of its bucket, and does nothing else with it.
+bool isNewParameter(mlir::func::FuncOp update, WaitOp wait);
+
+/// Whether gathers at the start of `function`, @micro, may start in the @update before: there is one, and its channel is free.
+bool mayStartEarly(mlir::func::FuncOp function);
+
 /// The largest sum of elements of gathered buckets alive at once if each is gathered at its first use: the
 /// smallest limit. `at` becomes the gather that brings the sum there.
 int64_t getLargestNeed(llvm::ArrayRef<Gather> gathers, AllGatherStartOp *at = nullptr);

@@ -11,6 +11,7 @@
 //   %y0 = nn.matmul %x, %w0
 //   %b1 = zero.wait %f1  %w1 = zero.view %b1["w1"]
 //   %y1 = nn.matmul %y0, %w1
+// At the start of @micro they are `early`: started in the @update before.
 // Test: test/Transforms/Zero/prefetch-gathers.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -35,8 +36,8 @@ struct Limits {
 /// a start at place i stands before anchor i.
 class Prefetch {
 public:
-  Prefetch(func::FuncOp function, SmallVector<Gather> gathers, Limits limits)
-      : gathers(std::move(gathers)), limits(limits) {
+  Prefetch(func::FuncOp function, SmallVector<Gather> gathers, Limits limits, bool startsEarly)
+      : gathers(std::move(gathers)), limits(limits), startsEarly(startsEarly) {
     for (Operation &op : function.front()) {
       places[&op] = anchors.size();
       if (!isa<AllGatherStartOp>(op))
@@ -71,6 +72,9 @@ public:
       // Also where it stays: starts keep their order before one anchor.
       gather.start->moveBefore(anchors[place]);
       earliest = place;
+      // Nothing of this step comes before it: the update of the last one may.
+      if (startsEarly && place == 0 && isTemporary(gather))
+        gather.start.setEarly(true);
     }
   }
 
@@ -88,6 +92,7 @@ private:
 
   SmallVector<Gather> gathers;
   Limits limits;
+  bool startsEarly; ///< in the update before, what comes to the start of the function
   std::vector<Operation *> anchors;
   llvm::DenseMap<Operation *, int> places;
   std::vector<int64_t> inFlight, alive; // elements, while each anchor runs
@@ -107,9 +112,10 @@ public:
       SmallVector<Gather> gathers = collectGathers(function);
       if (failed(checkLiveLimit(gathers, maxLiveElements)))
         return signalPassFailure();
-      if (prefetchElements == 0)
+      // New parameters are gathered behind their update with any limit: no other gather is moved by 0.
+      if (prefetchElements == 0 && function.getSymName() != "update")
         continue;
-      Prefetch prefetch(function, std::move(gathers), {prefetchElements, maxLiveElements});
+      Prefetch prefetch(function, std::move(gathers), {prefetchElements, maxLiveElements}, mayStartEarly(function));
       prefetch.run();
       moved += prefetch.moved;
       blocked += prefetch.blocked;

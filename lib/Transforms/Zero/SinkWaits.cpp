@@ -9,6 +9,10 @@
 //   %y = nn.matmul %x, %v
 //   %b = zero.wait %f  %w = zero.view %b["w"]
 //   %z = nn.matmul %y, %w
+// and at the end of @update
+//   %b = zero.wait %f
+// becomes
+//   %b = zero.wait %f {next_step}
 // Test: test/Transforms/Zero/sink-waits.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -77,11 +81,17 @@ public:
   void runOnOperation() override {
     int64_t sunk = 0;
     for (func::FuncOp function : getFunctionsOfOneBlock(getOperation())) {
+      if (function.getSymName() == "update")
+        leaveToNextStep(function);
       auto waits = llvm::to_vector(function.front().getOps<WaitOp>());
       ElementsInFlight inFlight(function.front(), collectGathers(function), prefetchElements);
       BlockOrder order(function.front());
+      int64_t largest = 0;
+      for (Operation &op : function.front())
+        if (isReductionStart(&op))
+          largest = std::max(largest, getReducedElements(&op));
       for (WaitOp wait : llvm::reverse(waits))
-        sunk += sink(wait, order, inFlight);
+        sunk += sink(wait, order, inFlight, largest);
     }
     if (report)
       emitRemark(getOperation().getLoc()) << "moved " << sunk << " waits down";
@@ -91,7 +101,21 @@ private:
   /// Ops that go where their operand goes: they cost nothing by themselves, or belong to the wait.
   static bool follows(Operation *op) { return isBucketView(op) || isa<AccumulateOp>(op); }
 
-  bool sink(WaitOp wait, BlockOrder &order, ElementsInFlight &inFlight) {
+  /// Where nothing of @update reads what it gathers, the new parameters, the next step's @micro waits: each bucket's first reader for
+  /// its own. All or none: one channel runs them in order.
+  static void leaveToNextStep(func::FuncOp update) {
+    SmallVector<WaitOp> waits;
+    for (auto start : update.front().getOps<AllGatherStartOp>()) {
+      auto wait = start.getFuture().hasOneUse() ? dyn_cast<WaitOp>(*start.getFuture().user_begin()) : WaitOp();
+      if (!wait || !isNewParameter(update, wait))
+        return;
+      waits.push_back(wait);
+    }
+    for (WaitOp wait : waits)
+      wait.setNextStep(true);
+  }
+
+  bool sink(WaitOp wait, BlockOrder &order, ElementsInFlight &inFlight, int64_t largestReduction) {
     llvm::SetVector<Operation *> moving;
     moving.insert(wait);
     Operation *target = wait->getBlock()->getTerminator();
@@ -103,7 +127,7 @@ private:
           target = user;
       }
     }
-    if (Operation *next = getNextReduction(wait); next && order.isBefore(next, target))
+    if (Operation *next = getNextReduction(wait, largestReduction); next && order.isBefore(next, target))
       target = next;
     target = inFlight.getLimit(wait, target);
     const bool toEnd = target->hasTrait<OpTrait::IsTerminator>();
@@ -131,16 +155,26 @@ private:
     return true;
   }
 
-  /// The reduction that is to start next, if the contributions of the one waited for lie in memory of their
-  /// own.
-  Operation *getNextReduction(WaitOp wait) {
+  static int64_t getReducedElements(Operation *start) { return getBucket(start, start->getOperand(0).getType()).getElements(); }
+
+  /// The start of a reduction that `wait` must stand before, if the contributions of the one waited for lie in memory of their own: so
+  /// that those in flight and those that are gathered for the next one are never more than two of the largest bucket.
+  Operation *getNextReduction(WaitOp wait, int64_t largest) {
     Operation *start = wait.getFuture().getDefiningOp();
     if (!start || !isReductionStart(start) || isa<BlockArgument>(start->getOperand(0)))
       return nullptr;
-    for (Operation *op = wait->getNextNode(); op; op = op->getNextNode())
-      if (isReductionStart(op))
-        return op;
-    return nullptr;
+    int64_t inFlight = getReducedElements(start);
+    Operation *before = nullptr; // the next one, while it is looked at what comes behind
+    for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+      if (!isReductionStart(op))
+        continue;
+      const int64_t elements = getReducedElements(op);
+      if (before && inFlight + elements > 2 * largest)
+        return before;
+      inFlight += elements;
+      before = op;
+    }
+    return before;
   }
 };
 

@@ -50,10 +50,41 @@ private:
           return failure();
       if (isStart(&op) && failed(verifyStart(&op)))
         return failure();
+      if (auto gather = dyn_cast<AllGatherStartOp>(op); gather && gather.getEarly() && failed(verifyEarly(function, gather)))
+        return failure();
       if (auto wait = dyn_cast<WaitOp>(op);
           wait && (!wait.getFuture().getDefiningOp() || !isStart(wait.getFuture().getDefiningOp())))
         return op.emitOpError(
             "waits for what no collective of this function started; zero-insert-collectives makes both");
+      if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getNextStep() && failed(verifyNextStep(function, wait)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// Nothing of its step comes before an early gather, and the shard is a parameter's state.
+  LogicalResult verifyEarly(func::FuncOp function, AllGatherStartOp gather) {
+    bool first = mayStartEarly(function) && isa<BlockArgument>(gather.getShard());
+    for (Operation *op = gather->getPrevNode(); op && first; op = op->getPrevNode()) {
+      auto other = dyn_cast<AllGatherStartOp>(op);
+      first = other && other.getEarly();
+    }
+    if (first)
+      return success();
+    return gather.emitOpError("is early, but does not stand at the start of @micro, behind an @update that gathers nothing; zero-prefetch-gathers starts early what does");
+  }
+
+  /// The next step waits for new parameters alone, and for all of them: their channel runs in order.
+  LogicalResult verifyNextStep(func::FuncOp function, WaitOp wait) {
+    auto start = wait.getFuture().getDefiningOp<AllGatherStartOp>();
+    if (!start || function.getSymName() != "update" || !isNewParameter(function, wait))
+      return wait.emitOpError("is left to the next step, but is for no parameter that @update gathers and returns alone; zero-sink-waits leaves only such");
+    for (auto other : function.front().getOps<WaitOp>()) {
+      if (other.getNextStep() || !other.getFuture().getDefiningOp<AllGatherStartOp>())
+        continue;
+      InFlightDiagnostic error = other.emitOpError("is for this step, but another gather is left to the next; zero-sink-waits leaves all or none");
+      error.attachNote(wait.getLoc()) << "the other is waited for here";
+      return error;
     }
     return success();
   }

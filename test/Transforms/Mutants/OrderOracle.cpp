@@ -18,8 +18,11 @@ struct Touch {
 struct Node {
   int queue;
   SmallVector<Touch> touches;
-  SmallVector<int64_t> waits;
+  SmallVector<int64_t> waits, carried;
   std::optional<int64_t> record;
+  bool before; ///< of @update, which it outlasts
+  bool behind; ///< of @micro_first, and runs in @update already
+  bool late;   ///< of those, but behind others
 };
 
 class Oracle {
@@ -39,12 +42,33 @@ public:
         node.touches.push_back({buffer.getArenaAttr(), begin, begin + slice.getSize(), write});
       }
     };
-    for (Operation &op : section.getBody().front()) {
+    SmallVector<Operation *> ops;
+    if (section.getSymName() == "micro_first")
+      for (auto update : module.getOps<plan::SectionOp>())
+        for (Operation &op : update.getBody().front())
+          if (update.getSymName() == "update" && op.hasAttr("outlasts"))
+            ops.push_back(&op);
+    const size_t carried = ops.size();
+    for (Operation &op : section.getBody().front())
+      ops.push_back(&op);
+    const size_t own = ops.size();
+    if (section.getSymName() == "update")
+      for (auto first : module.getOps<plan::SectionOp>())
+        for (Operation &op : first.getBody().front())
+          if (first.getSymName() == "micro_first" && op.hasAttr("early"))
+            ops.push_back(&op);
+    for (Operation *each : ops) {
+      Operation &op = *each;
       Node &node = nodes.emplace_back();
+      node.before = nodes.size() <= carried;
+      node.behind = nodes.size() > own;
+      node.late = !node.before && !node.behind && op.hasAttr("early") && each->getPrevNode() && !each->getPrevNode()->hasAttr("early");
+      if (auto waits = op.getAttrOfType<DenseI64ArrayAttr>("carried"))
+        node.carried.assign(waits.asArrayRef().begin(), waits.asArrayRef().end());
       node.queue = static_cast<int>(op.getAttrOfType<plan::QueueKindAttr>("queue").getValue());
-      if (auto waits = op.getAttrOfType<DenseI64ArrayAttr>("waits"))
+      if (auto waits = op.getAttrOfType<DenseI64ArrayAttr>(node.behind ? "early" : "waits"); waits && !node.before)
         node.waits.assign(waits.asArrayRef().begin(), waits.asArrayRef().end());
-      if (auto record = op.getAttrOfType<IntegerAttr>("record"))
+      if (auto record = op.getAttrOfType<IntegerAttr>("record"); record && !node.behind)
         node.record = record.getInt();
       // A name of an attribute says whether a command reads or writes what it holds.
       for (NamedAttribute attribute : op.getAttrs()) {
@@ -56,29 +80,39 @@ public:
             touch(node, slice, write);
       }
     }
+    if (section.getSymName() == "update")
+      for (auto first : module.getOps<plan::SectionOp>())
+        for (Operation &op : first.getBody().front())
+          if (auto waits = op.getAttrOfType<DenseI64ArrayAttr>("carried"))
+            awaitedLater.insert(waits.asArrayRef().begin(), waits.asArrayRef().end());
   }
 
   std::string find() {
-    DenseMap<int64_t, int> recorder;
-    DenseSet<int64_t> awaited;
+    DenseMap<int64_t, int> recorder, recorderBefore;
+    DenseSet<int64_t> awaited = awaitedLater;
     const int count = nodes.size();
     std::vector<SmallVector<int>> edges(count); // to each node: from the node before it in its queue, and from events
     for (int node = 0; node < count; ++node) {
+      if (nodes[node].late)
+        return "early command behind others";
       for (int before = node - 1; before >= 0; --before)
         if (nodes[before].queue == nodes[node].queue) {
           edges[node].push_back(before);
           break;
         }
-      for (int64_t event : nodes[node].waits) {
-        auto it = recorder.find(event);
-        if (it == recorder.end())
-          return "unrecorded event";
-        if (nodes[it->second].queue == nodes[node].queue)
-          return "event of its own queue";
-        edges[node].push_back(it->second);
-        awaited.insert(event);
-      }
-      if (nodes[node].record && !recorder.try_emplace(*nodes[node].record, node).second)
+      for (bool carried : {false, true})
+        for (int64_t event : carried ? nodes[node].carried : nodes[node].waits) {
+          const DenseMap<int64_t, int> &of = carried ? recorderBefore : recorder;
+          auto it = of.find(event);
+          if (it == of.end())
+            return "unrecorded event";
+          if (nodes[it->second].queue == nodes[node].queue)
+            return "event of its own queue";
+          edges[node].push_back(it->second);
+          if (!carried)
+            awaited.insert(event);
+        }
+      if (nodes[node].record && !(nodes[node].before ? recorderBefore : recorder).try_emplace(*nodes[node].record, node).second)
         return "event recorded twice";
     }
     for (auto [event, node] : recorder)
@@ -125,6 +159,7 @@ private:
   }
 
   std::vector<Node> nodes;
+  DenseSet<int64_t> awaitedLater; // in the next step
   std::vector<llvm::BitVector> reach;
 };
 

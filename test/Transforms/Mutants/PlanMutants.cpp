@@ -7,10 +7,16 @@ using namespace mlir;
 namespace zero::test {
 namespace {
 
-constexpr StringLiteral kWaits = "waits", kRecord = "record", kAwaited = "awaited_at", kSequence = "sequence", kQueue = "queue";
+constexpr StringLiteral kWaits = "waits", kRecord = "record", kAwaited = "awaited_at", kSequence = "sequence", kQueue = "queue", kCarried = "carried",
+                        kOutlasts = "outlasts", kEarly = "early";
 
 ArrayRef<int64_t> getWaits(Operation *op) { return op->getAttrOfType<DenseI64ArrayAttr>(kWaits).asArrayRef(); }
 void setWaits(Operation *op, ArrayRef<int64_t> waits) { op->setAttr(kWaits, DenseI64ArrayAttr::get(op->getContext(), waits)); }
+ArrayRef<int64_t> getCarried(Operation *op) {
+  auto carried = op->getAttrOfType<DenseI64ArrayAttr>(kCarried);
+  return carried ? carried.asArrayRef() : ArrayRef<int64_t>();
+}
+void setCarried(Operation *op, ArrayRef<int64_t> events) { op->setAttr(kCarried, DenseI64ArrayAttr::get(op->getContext(), events)); }
 Attribute getQueue(Operation *op) { return op->getAttr(kQueue); }
 plan::SectionOp getSection(Operation *op) { return cast<plan::SectionOp>(op->getParentOp()); }
 
@@ -88,9 +94,11 @@ void forgetAwaited(ModuleOp module) {
 
 } // namespace
 
+static void mutateCarried(ModuleOp module, Trial &trial, ArrayRef<std::pair<Operation *, int64_t>> carried);
+
 void mutatePlan(ModuleOp module, Trial &trial) {
-  SmallVector<Operation *> recorders, collectives;
-  SmallVector<std::pair<Operation *, int64_t>> waits;
+  SmallVector<Operation *> recorders, collectives, outlasting, early;
+  SmallVector<std::pair<Operation *, int64_t>> waits, carried;
   SmallVector<std::pair<Operation *, Operation *>> neighbours;
   for (auto section : module.getOps<plan::SectionOp>())
     for (Operation *op : getCommands(section)) {
@@ -98,6 +106,12 @@ void mutatePlan(ModuleOp module, Trial &trial) {
         recorders.push_back(op);
       for (int64_t event : getWaits(op))
         waits.push_back({op, event});
+      for (int64_t event : getCarried(op))
+        carried.push_back({op, event});
+      if (op->hasAttr(kOutlasts))
+        outlasting.push_back(op);
+      if (op->hasAttr(kEarly))
+        early.push_back(op);
       if (isa<plan::CollectiveOp>(op))
         collectives.push_back(op);
       if (Operation *next = op->getNextNode(); next && getQueue(next) != getQueue(op))
@@ -125,12 +139,33 @@ void mutatePlan(ModuleOp module, Trial &trial) {
           other->removeAttr(kRecord);
     trial.expectRefusal("wait", module, op);
   }
+  for (size_t index : trial.choose(carried.size())) {
+    auto [op, event] = carried[index];
+    Undo undo(getSection(op));
+    setCarried(op, llvm::filter_to_vector(getCarried(op), [&](int64_t wait) { return wait != event; }));
+    trial.expectRefusal("wait for the step before", module, op);
+  }
+  for (size_t index : trial.choose(early.size())) {
+    Undo undo(getSection(early[index]));
+    SmallVector<int64_t> waits(early[index]->getAttrOfType<DenseI64ArrayAttr>(kEarly).asArrayRef());
+    waits.erase(waits.begin() + index % waits.size());
+    early[index]->setAttr(kEarly, DenseI64ArrayAttr::get(module.getContext(), waits));
+    trial.expectRefusal("wait of an early gather", module, early[index]);
+    early[index]->removeAttr(kEarly);
+    trial.expectRefusal("early", module, early[index]);
+  }
+  for (size_t index : trial.choose(outlasting.size())) {
+    Undo undo(getSection(outlasting[index]));
+    outlasting[index]->removeAttr(kOutlasts);
+    trial.expectRefusal("outlasting its section", module, outlasting[index]);
+  }
   for (size_t index : trial.choose(collectives.size())) {
     Undo undo(getSection(collectives[index]));
     Remove remove(collectives[index]);
     trial.expectRefusal("collective", module, collectives[index]);
   }
   forgetAwaited(module);
+  mutateCarried(module, trial, carried);
   for (size_t index : trial.choose(neighbours.size())) {
     auto [first, second] = neighbours[index];
     Undo undo(getSection(first));
@@ -158,6 +193,39 @@ void mutatePlan(ModuleOp module, Trial &trial) {
       setWaits(to, more);
       trial.expectVerdict("wait moved to a neighbour", module, findDisorder(getSection(op)), op);
     }
+}
+
+/// Of a section that waits for the step before, and of the one that records what it waits for.
+static std::string findDisorderOfStep(ModuleOp module, plan::SectionOp section) {
+  std::string disorder = findDisorder(section);
+  for (auto update : module.getOps<plan::SectionOp>())
+    if (disorder.empty() && update.getSymName() == "update")
+      disorder = findDisorder(update);
+  return disorder;
+}
+
+/// As "wait moved to a neighbour" and "waits for a neighbouring event", of waits for the step before.
+static void mutateCarried(ModuleOp module, Trial &trial, ArrayRef<std::pair<Operation *, int64_t>> carried) {
+  for (size_t index : trial.choose(carried.size())) {
+    auto [op, event] = carried[index];
+    for (int64_t step : {-1, 1}) {
+      Undo undo(getSection(op));
+      SmallVector<int64_t> changed(getCarried(op));
+      *llvm::find(changed, event) = event + step;
+      setCarried(op, changed);
+      trial.expectVerdict("waits for a neighbouring event of the step before", module, findDisorderOfStep(module, getSection(op)), op);
+    }
+    for (Operation *to : {op->getPrevNode(), op->getNextNode()}) {
+      if (!to || llvm::is_contained(getCarried(to), event))
+        continue;
+      Undo undo(getSection(op));
+      setCarried(op, llvm::filter_to_vector(getCarried(op), [&](int64_t wait) { return wait != event; }));
+      SmallVector<int64_t> more(getCarried(to));
+      more.push_back(event);
+      setCarried(to, more);
+      trial.expectVerdict("wait for the step before moved to a neighbour", module, findDisorderOfStep(module, getSection(op)), op);
+    }
+  }
 }
 
 size_t shufflePlan(ModuleOp module, Trial &trial, size_t rounds) {

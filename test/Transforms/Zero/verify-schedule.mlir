@@ -625,3 +625,95 @@ func.func @spelled(%s: !zero.shard<@b0, f32>) {
   zero.release %b : !zero.full<@b0, f32>
   return
 }
+
+// -----
+
+// What @micro gathers is for this step.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0>) -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}) {
+  %f = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-error @below {{is left to the next step, but is for no parameter that @update gathers and returns alone; zero-sink-waits leaves only such}}
+  %b = zero.wait %f {next_step} : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b : !zero.full<@b0>
+}
+
+// -----
+
+// Nor is what @update reads, nor a sum.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%s: !zero.shard<@b0>) -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}) {
+  %f = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-error @below {{is left to the next step, but is for no parameter that @update gathers and returns alone}}
+  %b = zero.wait %f {next_step} : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %own = zero.shard_of %b : !zero.full<@b0> -> !zero.shard<@b0>
+  return %b : !zero.full<@b0>
+}
+
+// -----
+
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @update(%p: !zero.partial<@b0> {nn.role = #nn.role<gradient "b0">}) -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}) {
+  %f = zero.all_reduce_start %p : !zero.partial<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-error @below {{is left to the next step, but is for no parameter that @update gathers and returns alone}}
+  %b = zero.wait %f {next_step} : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b : !zero.full<@b0>
+}
+
+// -----
+
+// One channel runs the gathers in order: all of @update are left to the next step, or none.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+zero.bucket @b1 on @dp {block = "h.1", element = f32, elements = 128 : i64, slots = [#zero.slot<"v", offset = 0, shape = [8]>]}
+func.func @update(%s0: !zero.shard<@b0>, %s1: !zero.shard<@b1>)
+    -> (!zero.full<@b0> {nn.role = #nn.role<parameter "b0">}, !zero.full<@b1> {nn.role = #nn.role<parameter "b1">}) {
+  %f0 = zero.all_gather_start %s0 : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  // expected-note @below {{the other is waited for here}}
+  %b0 = zero.wait %f0 {next_step} : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %f1 = zero.all_gather_start %s1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>
+  // expected-error @below {{is for this step, but another gather is left to the next; zero-sink-waits leaves all or none}}
+  %b1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
+  return %b0, %b1 : !zero.full<@b0>, !zero.full<@b1>
+}
+
+// -----
+
+// Early is what @micro starts with.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}, %s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) -> (tensor<8xf32>) {
+  %y = nn.neg %x : tensor<8xf32>
+  // expected-error @below {{is early, but does not stand at the start of @micro, behind an @update that gathers nothing; zero-prefetch-gathers starts early what does}}
+  %f = zero.all_gather_start %s {early} : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w = zero.view %b["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %z = nn.add %y, %w : tensor<8xf32>
+  zero.release %b : !zero.full<@b0>
+  return %z : tensor<8xf32>
+}
+func.func @update() {
+  return
+}
+
+// -----
+
+// The channel of an @update that gathers is not free.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) -> (tensor<8xf32>) {
+  // expected-error @below {{is early, but does not stand at the start of @micro, behind an @update that gathers nothing}}
+  %f = zero.all_gather_start %s {early} : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %w = zero.view %b["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %z = nn.neg %w : tensor<8xf32>
+  zero.release %b : !zero.full<@b0>
+  return %z : tensor<8xf32>
+}
+func.func @update(%s: !zero.shard<@b0>) -> !zero.full<@b0> {
+  %f = zero.all_gather_start %s : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+  %b = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %b : !zero.full<@b0>
+}

@@ -44,6 +44,27 @@ void setOffset(Slice &s, uint64_t to) { s = Slice(s.buffer(), to, s.size(), s.ra
 void setSize(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), to, s.rank_stride()); }
 void setStride(Slice &s, uint64_t to) { s = Slice(s.buffer(), s.offset(), s.size(), to); }
 
+/// A gather of the first half of the parameter's state that outlasts the section.
+schema::CommandT &addGather(PlanT &plan, const char *section) {
+  const schema::Slice state = *plan.states[0]->slice;
+  schema::CollectiveT gather;
+  gather.source = std::make_unique<Slice>(state.buffer(), 0, state.size() / 2, state.size() / 2);
+  gather.target = std::make_unique<Slice>(state.buffer(), 0, state.size(), 0);
+  gather.wire_bytes = state.size() / 2;
+  gather.label = "b0";
+  gather.outlasts = true;
+  auto record = std::make_unique<schema::CommandT>();
+  record->queue = schema::QueueKind::gather;
+  record->action.Set(std::move(gather));
+  for (auto &each : plan.sections)
+    if (each->name == section) {
+      each->events = 1;
+      each->commands.push_back(std::move(record));
+      return *each->commands.back();
+    }
+  std::abort();
+}
+
 /// An output of one float.
 schema::OutputT &addOutput(PlanT &plan) {
   plan.outputs.push_back(std::make_unique<schema::OutputT>());
@@ -76,6 +97,21 @@ void launchAll(PlanT &plan) {
       kernel->grid_blocks = 1, kernel->block_threads = 32;
 }
 
+TEST(PlanVerifier, AcceptsEarlyGathers) {
+  PlanT plan = test::makeTinyPlan(2).plan;
+  plan.sections[1]->events = 1;
+  plan.sections[1]->commands.back()->record = 0;
+  command(plan, 0, 0).early = {0};
+  EXPECT_TRUE(verify(plan).ok()) << verify(plan).message();
+}
+
+TEST(PlanVerifier, AcceptsWhatOutlastsTheUpdate) {
+  PlanT plan = test::makeTinyPlan(2).plan;
+  addGather(plan, "update").record = 0;
+  command(plan, 0, 3).carried = {0};
+  EXPECT_TRUE(verify(plan).ok()) << verify(plan).message();
+}
+
 struct Fault {
   const char *message;
   std::function<void(PlanT &)> damage;
@@ -89,6 +125,33 @@ const Fault faults[] = {
     {"arena 'device' has an unknown memory kind", [](PlanT &p) { p.arenas[0]->kind = static_cast<schema::MemoryKind>(9); }},
     {"buffer 'x' has an unknown content class", [](PlanT &p) { p.buffers[0]->content = static_cast<schema::ContentClass>(99); }},
     {"command 1 is on an unknown queue", [](PlanT &p) { command(p, 0, 1).queue = static_cast<schema::QueueKind>(9); }},
+    {"'micro_first' command 3 waits for event 0 of 'update', which no command of another queue that outlasts it records",
+     [](PlanT &p) { command(p, 0, 3).carried = {0}; }},
+    {"'update' command 2 waits for event 0 of 'update', which no command of another queue that outlasts it records",
+     [](PlanT &p) {
+       addGather(p, "update").record = 0;
+       command(p, 1, 2).carried = {0};
+     }},
+    {"'micro_first' command 0 outlasts its section, and is no gather of a parameter's state in 'update' on queue gather",
+     [](PlanT &p) { collective(p, 0, 0).outlasts = true; }},
+    {"'update' command 7 outlasts its section, and is no gather of a parameter's state in 'update' on queue gather",
+     [](PlanT &p) { setBuffer(*addGather(p, "update").action.AsCollective()->target, 0); }},
+    {"'update' command 8 is on one queue with another, and one of the two outlasts the section",
+     [](PlanT &p) {
+       addGather(p, "update");
+       addGather(p, "update").action.AsCollective()->outlasts = false;
+     }},
+    {"'micro_first' command 1 is early, and is no gather at the start of 'micro_first' on queue gather that waits for nothing in it",
+     [](PlanT &p) { command(p, 0, 1).early = {0}; }},
+    {"'update' command 7 is early, and is no gather at the start of",
+     [](PlanT &p) { addGather(p, "update").early = {0}; }},
+    {"'micro_first' command 0 is early, and 'update' uses its queue",
+     [](PlanT &p) {
+       addGather(p, "update").record = 0;
+       command(p, 0, 0).early = {0};
+     }},
+    {"'micro_first' command 0 is early and waits for event 0 of 'update', which no command records",
+     [](PlanT &p) { command(p, 0, 0).early = {0}; }},
     {"command 1 copies 512 bytes to 8",
      [](PlanT &p) {
        schema::CopyT copy;

@@ -1,6 +1,7 @@
 //===- ExecutorTests.cpp - The tiny program, run on loopback --------------===//
 #include "test/Unit/Support/TinyProgram.h"
 #include "zero/Runtime/Executor/Executor.h"
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -84,7 +85,7 @@ protected:
       for (uint64_t i = 0; i < elements; ++i)
         x[i] = test::tinySample(step * bootstrap.size() + bootstrap.rank(), i);
       ZERO_RETURN_IF_ERROR(executor.runMicroBatch(0));
-      ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1));
+      ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1, /*followed=*/step + 1 < steps));
       ZERO_RETURN_IF_ERROR(executor.awaitUpdate());
       Traffic after = executor.traffic();
       records.push_back({executor.results(),
@@ -346,6 +347,117 @@ TEST_F(TinyRun, RefusesAProgramWithoutKernelsForThisCpu) {
   EXPECT_EQ(exitCode, 3);
   EXPECT_NE(message.find("has no kernels for this kind of CPU; recompile with: zero-compile tiny.onnx"), std::string::npos)
       << message;
+}
+
+/// Its first gather starts in the update before, behind `descend`.
+void startEarly(schema::PlanT &plan) {
+  plan.sections[1]->events = 1;
+  plan.sections[1]->commands.back()->record = 0;
+  plan.sections[0]->commands[0]->early = {0};
+}
+
+TEST_F(TinyRun, AnEarlyGatherChangesNothing) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Outcome expected = run(3, 3, 1, 4), early = run(3, 3, 1, 4, startEarly, seed);
+    ASSERT_EQ(early.exitCode, 0) << early.reports[0];
+    EXPECT_EQ(early.weights, expected.weights);
+    for (unsigned step = 0; step < 4; ++step) {
+      EXPECT_EQ(early.steps[step].results.loss, expected.steps[step].results.loss);
+      // Bytes are counted in the step whose micro-batch takes them.
+      EXPECT_EQ(early.steps[step].traffic.allGather, expected.steps[step].traffic.allGather);
+    }
+  }
+}
+
+/// Reading the weights back in between, and an update that was to be followed by a micro-batch and is not.
+TEST_F(TinyRun, AnEarlyGatherIsRepeatedWhereSomethingComesBetween) {
+  std::string path = folder.file("tiny.bin");
+  ASSERT_TRUE(test::writeTinyProgram(path, 2, ZERO_TINY_KERNELS, startEarly).ok());
+  std::array<float, 4> losses[2];
+  for (bool reads : {false, true}) {
+    int exitCode = runLoopback(2, JobOptions(), [&](Bootstrap &bootstrap) -> Status {
+      ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
+      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, bootstrap, {}));
+      for (unsigned step = 0; step < 4; ++step) {
+        auto *x = static_cast<float *>(executor->input(0));
+        for (uint64_t i = 0; i < 128; ++i)
+          x[i] = test::tinySample(step * 2 + bootstrap.rank(), i);
+        ZERO_RETURN_IF_ERROR(executor->runMicroBatch(0));
+        ZERO_RETURN_IF_ERROR(executor->runUpdate(step + 1, /*followed=*/true));
+        ZERO_RETURN_IF_ERROR(executor->awaitUpdate());
+        if (bootstrap.rank() == 0)
+          losses[reads][step] = executor->results().loss;
+        if (reads && step % 2)
+          ZERO_RETURN_IF_ERROR(executor->finish());
+      }
+      EXPECT_EQ(executor->peakGatheredElements(), 128u);
+      return executor->finish();
+    });
+    EXPECT_EQ(exitCode, 0);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
+/// A channel that says of each collective that it sent a byte more.
+class OneByteMore final : public Channel {
+public:
+  explicit OneByteMore(std::unique_ptr<Channel> channel) : channel(std::move(channel)) {}
+  Status allGather(const void *source, void *target, uint64_t bytes) override { return count(channel->allGather(source, target, bytes)); }
+  Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements, void *staging) override {
+    return count(channel->reduceScatter(source, element, target, targetElement, elements, staging));
+  }
+  Status sum(const float *source, float *target, uint64_t elements, void *staging) override { return count(channel->sum(source, target, elements, staging)); }
+  Status sum(const int64_t *source, int64_t *target, uint64_t elements, void *staging) override { return count(channel->sum(source, target, elements, staging)); }
+  uint64_t bytesSent() const override { return channel->bytesSent() + more; }
+
+private:
+  Status count(Status status) {
+    ++more;
+    return status;
+  }
+  std::unique_ptr<Channel> channel;
+  uint64_t more = 0;
+};
+
+class WrongCounts final : public Bootstrap {
+public:
+  explicit WrongCounts(Bootstrap &bootstrap) : bootstrap(bootstrap) {}
+  unsigned rank() const override { return bootstrap.rank(); }
+  unsigned size() const override { return bootstrap.size(); }
+  Failure &failure() override { return bootstrap.failure(); }
+  JobView &view() override { return bootstrap.view(); }
+  double timeoutSeconds() const override { return bootstrap.timeoutSeconds(); }
+  Status broadcast(void *data, uint64_t size, unsigned root) override { return bootstrap.broadcast(data, size, root); }
+  Expected<std::vector<std::string>> allGather(const std::string &mine) override { return bootstrap.allGather(mine); }
+  Expected<std::unique_ptr<Channel>> createChannel() override {
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
+    return std::unique_ptr<Channel>(std::make_unique<OneByteMore>(std::move(channel)));
+  }
+  void abort(const Status &error) override { bootstrap.abort(error); }
+
+private:
+  Bootstrap &bootstrap;
+};
+
+/// Traffic is counted when a collective is submitted: what it sends must be that.
+TEST_F(TinyRun, ACollectiveThatSendsOtherBytesFails) {
+  std::string path = folder.file("tiny.bin");
+  ASSERT_TRUE(test::writeTinyProgram(path, 2, ZERO_TINY_KERNELS).ok());
+  std::string message;
+  JobOptions options;
+  options.report = [&](const Status &status) { message = status.message(); };
+  int exitCode = runLoopback(2, options, [&](Bootstrap &bootstrap) -> Status {
+    WrongCounts wrong(bootstrap);
+    ZERO_ASSIGN_OR_RETURN(Container container, Container::open(path));
+    ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, Executor::create(container, wrong, {}));
+    std::memset(executor->input(0), 0, 512);
+    Status status = executor->runMicroBatch(0);
+    if (!status.ok())
+      bootstrap.abort(status);
+    return status;
+  });
+  EXPECT_EQ(exitCode, 1);
+  EXPECT_NE(message.find("sent 257 bytes, but the plan says 256"), std::string::npos) << message;
 }
 
 } // namespace

@@ -61,6 +61,10 @@ TEST_F(PlanBinary, RecordsMirrorTheOps) {
   EXPECT_EQ(first.commands()->Get(1)->waits()->Get(0), 0u);
   EXPECT_EQ(first.commands()->Get(1)->action_as_Collective()->wire_bytes(), 512u);
   EXPECT_EQ(first.commands()->Get(2)->action_as_Dispatch()->reals()->Get(0), 0.5);
+  EXPECT_FALSE(first.commands()->Get(1)->action_as_Collective()->outlasts());
+  ASSERT_EQ(first.commands()->Get(2)->carried()->size(), 1u);
+  EXPECT_EQ(first.commands()->Get(2)->carried()->Get(0), 0u);
+  EXPECT_TRUE(plan.sections()->Get(2)->commands()->Get(2)->action_as_Collective()->outlasts());
   EXPECT_EQ(plan.states()->Get(1)->bucket(), 0);
   EXPECT_EQ(plan.states()->Get(3)->bucket(), -1);
   ASSERT_TRUE(container->find(SectionKind::KernelObject, "x86-64-v4"));

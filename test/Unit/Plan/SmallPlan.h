@@ -52,7 +52,7 @@ module @small attributes {zero.config = {gradient_accumulation_steps = 3 : i64, 
   plan.section @micro_first {
     plan.dispatch "group_0" on compute reads [#plan.slice<@input.x, 0, 16>] writes [#plan.slice<@bucket, 0, 1024>, #plan.slice<@a, 0, 500>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
     plan.collective reduce_scatter f32 on reduce <@bucket, 0, 1024> to <@gradient.b0, 0, 512> staging <@staging, 0, 512> waits [0] {awaited_at = 3 : i64, label = "b0", sequence = 0 : i64, wire_bytes = 512 : i64}
-    plan.dispatch "fill" on compute reads [] writes [#plan.slice<@a, 0, 500>] waits [] {integers = array<i64: 0, 125>, reals = array<f64: 0.5>}
+    plan.dispatch "fill" on compute reads [] writes [#plan.slice<@a, 0, 500>] waits [] {carried = array<i64: 0>, integers = array<i64: 0, 125>, reals = array<f64: 0.5>}
   }
   plan.section @micro_next {
     plan.zero on compute [#plan.slice<@bucket, 0, 1024>] waits [] records 0
@@ -61,7 +61,7 @@ module @small attributes {zero.config = {gradient_accumulation_steps = 3 : i64, 
   plan.section @update {
     plan.collective control_sum f32 on reduce <@loss, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 0 : i64, wire_bytes = 4 : i64}
     plan.copy on compute <@gradient.b0, 0, 64> to <@later, 0, 64> waits [] {reason = "test"}
-    plan.collective all_gather f32 on gather <@parameter.b0, 0, 512, rank_stride = 512> to <@parameter.b0, 0, 1024> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 512 : i64}
+    plan.collective all_gather f32 on gather <@parameter.b0, 0, 512, rank_stride = 512> to <@parameter.b0, 0, 1024> waits [] records 0 {label = "b0", outlasts, sequence = 0 : i64, wire_bytes = 512 : i64}
   }
 }
 )mlir";

@@ -136,5 +136,55 @@ TEST_F(Costs, CommandsWaitForQueuesEventsAndSubmission) {
   EXPECT_EQ(times[4].start, times[2].end()); // beside the reduction
 }
 
+/// A step of 4 ms of computing whose gathers of 10 ms each outlast the update.
+TEST_F(Costs, MicroFirstBeginsWithWhatOutlastsTheUpdate) {
+  TargetRates rates = getTargetRates();
+  rates.machine = "m";
+  rates.collectiveSeconds = 0, rates.commandSeconds = 0, rates.wireBytesPerSecond = 1e9, rates.productFlopsPerSecond = 1e9;
+  rates.linkBytesPerSecond = 1e8 * 1514 / 1448; // 10 ms a gather, and frames and headers
+  auto product = [&](const std::string &waits) { return dispatch("matmul", "0, 1, 100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0", waits); };
+  auto step = [&](const std::string &outlasts) {
+    auto gather = [&](int number) {
+      return "plan.collective all_gather f32 on gather <@a, 0, 64> to <@b, 0, 128> waits [" + std::to_string(2 * number) + "] records " +
+             std::to_string(2 * number + 1) + " {label = \"b0\", sequence = " + std::to_string(number) + " : i64, wire_bytes = 1000000 : i64" + outlasts + "}\n";
+    };
+    std::string carried = outlasts.empty() ? "" : "carried = array<i64: 3>, ";
+    std::string reader = product("waits []");
+    reader.insert(reader.find("integers"), carried);
+    parse(product("waits []") + reader + "}\nplan.section @update {\n" + product("waits [] records 0") + gather(0) + product("waits [] records 2") + gather(1));
+    return predictStep(*module, CommandCosts(*module), rates);
+  };
+  // The second gather ends 2 + 20 ms after the update's start, 18 ms after its end.
+  PredictedStep hidden = step(", outlasts");
+  std::vector<PredictedCommand> times = predictTimeline(section, CommandCosts(*module), rates);
+  EXPECT_EQ(times[0].start, 0);
+  EXPECT_EQ(times[1].start, 18000000);
+  EXPECT_EQ(hidden.duration, 20000000 + 4000000);
+  EXPECT_EQ(hidden.exposed, 16000000);
+  // Awaited in the update, nothing of them is hidden behind the first product of the next step.
+  PredictedStep exposed = step("");
+  EXPECT_EQ(exposed.duration, 4000000 + 22000000);
+  EXPECT_EQ(exposed.exposed, 18000000);
+}
+
+TEST_F(Costs, EarlyGathersRunInTheUpdate) {
+  TargetRates rates = getTargetRates();
+  rates.machine = "m";
+  rates.collectiveSeconds = 0, rates.commandSeconds = 0, rates.wireBytesPerSecond = 1e9, rates.productFlopsPerSecond = 1e9;
+  rates.linkBytesPerSecond = 1e8 * 1514 / 1448; // 10 ms a gather, and frames and headers
+  auto product = [&](const std::string &waits) { return dispatch("matmul", "0, 1, 100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0", waits); };
+  parse("plan.collective all_gather f32 on gather <@a, 0, 64> to <@b, 0, 128> waits [] records 0 "
+        "{early = array<i64: 0>, label = \"b0\", sequence = 0 : i64, wire_bytes = 1000000 : i64}\n" +
+        product("waits [0]") + "}\nplan.section @update {\n" + product("waits [] records 0") + product("waits []"));
+  // From 2 ms after the update's start to 8 ms after its end.
+  std::vector<PredictedCommand> times = predictTimeline(section, CommandCosts(*module), rates);
+  EXPECT_EQ(times[0].start, 0);
+  EXPECT_EQ(times[0].duration, 8000000);
+  EXPECT_EQ(times[1].start, 8000000);
+  PredictedStep step = predictStep(*module, CommandCosts(*module), rates);
+  EXPECT_EQ(step.duration, 10000000 + 4000000);
+  EXPECT_EQ(step.exposed, 8000000);
+}
+
 } // namespace
 } // namespace zero

@@ -36,7 +36,7 @@ struct ExecutorOptions {
   bool skipNonFinite = true;
 };
 
-/// Bytes that this rank has sent, by kind of collective.
+/// Bytes that this rank has sent, by kind of collective; those of collectives under way included.
 struct Traffic {
   uint64_t allGather = 0;
   uint64_t reduceScatter = 0;
@@ -70,8 +70,9 @@ public:
   void *input(size_t index) const;
   /// Runs one micro-batch; the first of a step is number 0.
   Status runMicroBatch(unsigned number);
-  /// Runs the update that is number `step` (from 1) of those that changed the states.
-  Status runUpdate(uint64_t step);
+  /// Runs the update that is number `step` (from 1) of those that changed the states. `followed`: a micro-batch comes next, whose first
+  /// gathers may start early; where something else runs all the same, they are started again with the micro-batch.
+  Status runUpdate(uint64_t step, bool followed = false);
   /// Whether sections may still be under way when the calls above return: the host may then write the next inputs meanwhile.
   bool runsAhead() const;
   /// Until the update has run; its results.
@@ -80,6 +81,9 @@ public:
   /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
   /// `runUpdate` are not all finite.
   Expected<std::string> nonFiniteGradients() const;
+  /// Waits for gathers of updated parameters that `runUpdate` leaves under way, as the next micro-batch waits for each before it reads
+  /// the parameters and every other section at its start. Before parameters are read back.
+  Status finish();
   /// Runs section predict, which the plan must have.
   Status runPredict();
   /// Where the output of the plan with that index lies after `runPredict`, until the next section runs.

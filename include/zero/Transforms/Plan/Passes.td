@@ -8,7 +8,7 @@ def PlanAssignOffsets : Pass<"plan-assign-offsets", "::mlir::ModuleOp"> {
   let description = [{
     State buffers lie one after the other for the whole run. Behind them lie the buffers that live within
     sections, all sections in the same bytes; a buffer lives from its first to its last access, and what a
-    collective touches until the program waits for it. Offsets are multiples of 64; an arena's size is the end
+    collective touches until the program waits for it, what an early gather touches in all of `update`, too. Offsets are multiples of 64; an arena's size is the end
     of its highest buffer.
 
     Input:  `a = f(); b = g(a); c = h(b)`, buffers without offsets
@@ -24,8 +24,9 @@ def PlanInsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
   let description = [{
     Two commands of different queues of which one writes bytes that the other touches keep their order in the
     section: the later one waits for an event that the earlier one records. No event is there whose order
-    others imply. Old waits and events are erased first. Runs after `plan-assign-offsets`: buffers that share
-    bytes need events, too.
+    others imply. Commands of `micro_first` so wait for collectives that outlast `update` (`carried`), and its early gathers for commands of
+    `update` (`early`). Old waits and events are erased first.
+    Runs after `plan-assign-offsets`: buffers that share bytes need events, too.
 
     Input:  `collective on gather writes a; dispatch on compute reads a`
     Output: `collective on gather writes a records 0; dispatch on compute reads a waits [0]`
@@ -43,7 +44,8 @@ def PlanVerify : Pass<"plan-verify", "::mlir::ModuleOp"> {
     - events are recorded once, before they are waited for, and none is redundant: no other wait implies it, and the two commands
       touch the same bytes;
     - for every two accesses of different queues to overlapping bytes, one of them a write, events order them. All queues are idle
-      between sections, so that this holds over sections and steps;
+      between sections, so that this holds over sections and steps; what outlasts `update`, gathers into states of parameters, is
+      proved against every command of `micro_first`, and its early gathers against those of `update`;
     - what a command reads was written for it: through the same buffer, by this rank (of a sum over ranks that each rank has its range
       of, that range alone), in this section or, of states, in this step or before the run (`plan.state`, `plan.input` and
       `plan.step_scalar` say what the runtime fills and when). `micro_next` leaves what it finds;

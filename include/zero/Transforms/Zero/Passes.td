@@ -96,8 +96,10 @@ def ZeroPrefetchGathers : Pass<"zero-prefetch-gathers", "::mlir::ModuleOp"> {
     Moves every `zero.all_gather_start` up to the earliest point at which the elements in flight (started, not
     waited for) stay within `prefetch-elements` and the elements alive (started, not past their last use)
     within `max-live-elements`. A gather of new parameters in `@update`, which stays, moves right behind its
-    bucket's update. Gathers never cross each other: their order is kept on every rank. Optional: without it
-    the program is correct and slower. With `prefetch-elements` 0 nothing moves. `max-live-elements` below
+    bucket's update, whatever the limits. Gathers that so come to the very start of `@micro` are `early`: from the
+    second step on they start in the `@update` before, while it updates other buckets. Gathers never cross each other:
+    their order is kept on every rank. Optional: without it the program is correct and slower. With
+    `prefetch-elements` 0 nothing moves but gathers of new parameters. `max-live-elements` below
     what one block and pass needs at once is an error.
 
     Input:  `start L0; wait L0; compute L0; start L1; wait L1; compute L1`
@@ -116,10 +118,12 @@ def ZeroSinkWaits : Pass<"zero-sink-waits", "::mlir::ModuleOp"> {
   let summary = "Moves each wait down to the first use of its value.";
   let description = [{
     Views of the value move with their wait, and so does `zero.accumulate`. The wait for a reduction of packed
-    gradients moves at most to the start of the next reduction: one bucket is in flight while the next is
-    filled, so that two buckets of contributions, not all, need memory at once. The wait for a gather does not
+    gradients moves to the start of the next reduction: one bucket is in flight while the next is filled, so that two buckets of
+    contributions, not all, need memory at once. It moves on to a later start while what is in flight and being filled is not more than
+    two of the largest bucket. The wait for a gather does not
     move behind the start of another one where both, with what else is in flight there, are more elements than
-    `prefetch-elements`.
+    `prefetch-elements`. Where `@update` gathers nothing but new parameters and only returns them, their waits are left to the next
+    step (`next_step`), whose `@micro` waits for each where it reads it.
 
     Input:  `start L1; wait L1; view L1; compute L0; compute L1`
     Output: `start L1; compute L0; wait L1; view L1; compute L1`
