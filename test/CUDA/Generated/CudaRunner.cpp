@@ -7,6 +7,7 @@
 #include "test/Unit/Codegen/KernelHarness.h"
 #include "zero/Analysis/CudaSchedule.h"
 #include "zero/Codegen/CudaCodegen.h"
+#include "zero/Runtime/Base/Env.h"
 #include "zero/Runtime/HAL/Failure.h"
 #include "zero/Runtime/HAL/Stream.h"
 #include "mlir/IR/Builders.h"
@@ -47,10 +48,14 @@ private:
   }
 };
 
-struct Launch {
-  DeviceFunction *function;
-  LaunchShape shape;
+/// A machine without a GPU runs none of the tests, but on the simulated device, which is always there.
+class NeedsDevice : public testing::Environment {
+  void SetUp() override {
+    if (const std::string &why = CudaPlace::get().why; !why.empty() && env::cudaLibraryPath().empty())
+      GTEST_SKIP() << why;
+  }
 };
+[[maybe_unused]] testing::Environment *const needsDevice = testing::AddGlobalTestEnvironment(new NeedsDevice);
 
 class CudaRunner : public KernelRunner {
 public:
