@@ -53,6 +53,13 @@ TEST(ShimNvrtc, OptionsAreThoseOfNvrtc) {
   EXPECT_GT(outcome.ptxSize, 0u);
 }
 
+TEST(ShimNvrtc, ABarrierThatIsNotThereCannotBeDropped) {
+  Setting drop("ZERO_SHIM_DROP_BARRIER", "1");
+  Outcome outcome = compile(kNothing, {"--gpu-architecture=sm_90"});
+  EXPECT_EQ(outcome.result, NVRTC_ERROR_INVALID_INPUT);
+  EXPECT_NE(outcome.log.find("the text has 0 barriers, not 1"), std::string::npos) << outcome.log;
+}
+
 TEST(ShimNvrtc, SharedMemoryOfAFileIsRefused) {
   Outcome outcome = compile("extern __shared__ float all[];\n", {"--gpu-architecture=sm_90"});
   EXPECT_EQ(outcome.result, NVRTC_ERROR_COMPILATION);
@@ -139,6 +146,11 @@ TEST_F(ShimRace, UnsynchronizedAccessesAreFound) {
   EXPECT_MISUSE(runOne("withoutBarrier", 128), "kernel withoutBarrier, thread .*: it (reads|writes) shared memory that thread .* has (written|read) without a barrier in between");
   EXPECT_MISUSE(runOne("warpWithoutSync", 64), "kernel warpWithoutSync, .*: it (reads|writes) shared memory that thread");
   EXPECT_MISUSE(runOne("readThenWrite", 128), "kernel readThenWrite, .*: it (reads|writes) shared memory that thread");
+}
+
+TEST_F(ShimRace, ADroppedBarrierIsFound) {
+  Setting drop("ZERO_SHIM_DROP_BARRIER", "1");
+  EXPECT_MISUSE(runOne("withBarrier", 128), "kernel withBarrier, .*: it (reads|writes) shared memory that thread");
 }
 
 } // namespace
