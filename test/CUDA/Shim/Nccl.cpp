@@ -13,8 +13,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <random>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace zero::shim;
 
@@ -302,8 +303,11 @@ ncclResult_t ncclGetVersion(int *version) {
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   if (injectedFailure("ncclGetUniqueId"))
     return failed(ncclInternalError, "injected by ZERO_SHIM_FAIL");
-  std::random_device random;
-  std::string name = "/zero-shim-nccl-" + std::to_string(random()) + "-" + std::to_string(random());
+  // Open until the process ends: nothing is left of it afterwards, whoever came or not.
+  const int file = ::memfd_create("zero-shim-nccl", MFD_CLOEXEC);
+  if (file < 0)
+    return failed(ncclSystemError, "no file of memory");
+  std::string name = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
   std::memset(id->internal, 0, sizeof id->internal);
   std::memcpy(id->internal, name.c_str(), name.size());
   return ncclSuccess;

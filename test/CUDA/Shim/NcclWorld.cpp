@@ -81,7 +81,7 @@ std::unique_ptr<NcclWorld> NcclWorld::join(const std::string &name, unsigned ran
     error = "the simulation has at most " + std::to_string(kMostRanks) + " ranks";
     return nullptr;
   }
-  int file = ::shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  int file = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
   size_t size = bytesFor(ranks);
   void *base = file >= 0 && ::ftruncate(file, static_cast<off_t>(size)) == 0 ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   if (file >= 0)
@@ -97,8 +97,6 @@ std::unique_ptr<NcclWorld> NcclWorld::join(const std::string &name, unsigned ran
   header.joined.fetch_add(1);
   while (header.joined.load() < ranks)
     std::this_thread::sleep_for(std::chrono::milliseconds(1)); // as long as it takes, as NCCL
-  if (rank == 0)
-    ::shm_unlink(name.c_str());
   for (unsigned other = 0; other < ranks; ++other)
     if (other != rank && header.devices[other].load() == device + 1) {
       error = "Duplicate GPU detected : rank " + std::to_string(rank) + " and rank " + std::to_string(other) + " both on CUDA device " + std::to_string(device);

@@ -27,7 +27,7 @@ struct NcclTransfer {
 
 class NcclWorld {
 public:
-  /// Blocks until all ranks of `name` have come. The error: null, or what a log would say ("Duplicate GPU detected ...").
+  /// Blocks until all ranks of the file `name` have come. The error: null, or what a log would say ("Duplicate GPU detected ...").
   static std::unique_ptr<NcclWorld> join(const std::string &name, unsigned ranks, unsigned rank, uint64_t device, std::string &error);
   ~NcclWorld();
 
