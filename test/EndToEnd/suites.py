@@ -167,13 +167,14 @@ def three_ranks(driver, full):
     driver.check_same_bits(results)
 
 
-def cuda(model, steps=20, variants=FACTORS["variant"]):
+def cuda(model, steps=20, variants=FACTORS["variant"], comms=CUDA_COMMS, timings=TIMINGS):
     """Programs for GPUs on the simulated driver: PyTorch's curve, and the same bits over stages, channels, prefetch and timings."""
 
     def suite(driver, full):
         both = {"target": "cuda", "deterministic": True, "steps": steps}
         alone = every({"timing": TIMINGS if full else ("adversarial:1",), "variant": variants, "ranks": (1,)})
-        factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "comm": CUDA_COMMS, "timing": TIMINGS, "ranks": (2,)}
+        factors = {"stage": FACTORS["stage"], "prefetch": FACTORS["prefetch"], "ranks": (2,),
+                   "comm": CUDA_COMMS if full else comms, "timing": TIMINGS if full else timings}
         rows = every(factors | {"variant": variants}) if full else [row | {"variant": variants[0]} for row in pairwise(factors)]
         if not full:
             rows += [{"stage": stage, "variant": "accumulate", "ranks": 2, "comm": "nccl"} for stage in (2, 3)]
@@ -187,9 +188,9 @@ def cuda(model, steps=20, variants=FACTORS["variant"]):
 SUITES = {
     "cuda-mlp": cuda("mlp"),
     "cuda-gpt2": cuda("gpt2", steps=4, variants=("clip", "accumulate")),
-    "cuda-llama": cuda("llama", steps=3, variants=("clip", "accumulate")),
-    "cuda-vit": cuda("vit", steps=3, variants=("clip", "accumulate")),
-    "cuda-cnn": cuda("cnn", steps=3, variants=("clip", "accumulate")),
+    "cuda-llama": cuda("llama", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
+    "cuda-vit": cuda("vit", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
+    "cuda-cnn": cuda("cnn", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
     "mlp-loopback": mlp_loopback,
     "mlp-mpi": mlp_mpi,
     "cnn": covering("cnn"),

@@ -376,6 +376,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
   if (workspaceBytes < algorithm.workspaceBytes || (algorithm.workspaceBytes && !workspace))
     return invalid(call, "the algorithm takes " + std::to_string(algorithm.workspaceBytes) + " bytes of workspace, there are " +
                              std::to_string(workspace ? workspaceBytes : 0));
+  if (reinterpret_cast<uintptr_t>(workspace) % 256)
+    return invalid(call, "the workspace does not start at a multiple of 256");
   const void *pointers[] = {A, B, C, D};
   for (int i = 0; i < 4; ++i)
     if (uint64_t alignment = algorithm.alignments >> (16 * i) & 0xffff; reinterpret_cast<uintptr_t>(pointers[i]) % alignment)

@@ -129,7 +129,9 @@ public:
     CUgraph captured = nullptr;
     CUgraphExec graph = nullptr;
     ZERO_CUDA(driver, cuStreamEndCapture(static_cast<CUstream>(stream), &captured));
-    Status made = driver.check(driver.cuGraphInstantiateWithFlags(&graph, captured, 0), "cuGraphInstantiateWithFlags");
+    // Without the flag a graph's nodes all run at the priority of the stream that it is launched in.
+    Status made = driver.check(driver.cuGraphInstantiateWithFlags(&graph, captured, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY),
+                               "cuGraphInstantiateWithFlags");
     driver.cuGraphDestroy(captured);
     ZERO_RETURN_IF_ERROR(made);
     return std::unique_ptr<StreamGraph>(std::make_unique<CudaGraph>(context, graph));

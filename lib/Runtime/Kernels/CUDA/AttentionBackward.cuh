@@ -118,7 +118,7 @@ __device__ void attentionKeyGradients(const T *query, const T *key, const T *val
   constexpr i32 kSize = i32(Shape::kSize), kColumns = kSize <= 64 ? 64 : 128, kWide = kColumns / 64,
                 kChunks = (kSize + kColumns - 1) / kColumns, kTiles = i32((Shape::kKeys + kScoreTile - 1) / kScoreTile),
                 kEach = i32(Shape::kHeads / Shape::kGroups);
-  __shared__ GradientTiles tiles;
+  __shared__ alignas(16) GradientTiles tiles;
   u32 block = blockIdx.x;
   i32 column0 = i32(block % kChunks) * kColumns, key0 = i32(block / kChunks % kTiles) * kScoreTile; // earlier keys are seen by more rows
   i64 item = block / (kTiles * kChunks), batch = item / Shape::kGroups, group = item % Shape::kGroups;
@@ -194,7 +194,7 @@ __device__ void attentionQueryGradient(const T *query, const T *key, const T *va
                                        const T *outGradient, T *queryGradient, const float *workspace) {
   constexpr i32 kSize = i32(Shape::kSize), kColumns = kSize <= 64 ? 64 : 128, kWide = kColumns / 64,
                 kChunks = (kSize + kColumns - 1) / kColumns, kTiles = i32((Shape::kQueries + kScoreTile - 1) / kScoreTile);
-  __shared__ GradientTiles tiles;
+  __shared__ alignas(16) GradientTiles tiles;
   u32 block = blockIdx.x;
   i32 column0 = i32(block % kChunks) * kColumns, row0 = (kTiles - 1 - i32(block / kChunks % kTiles)) * kScoreTile;
   i64 item = block / (kTiles * kChunks), batch = item / Shape::kHeads, number = item % Shape::kHeads;

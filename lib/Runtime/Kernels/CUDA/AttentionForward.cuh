@@ -12,8 +12,8 @@ __device__ void attentionForward(const T *query, const T *key, const T *value, c
   constexpr i32 kThreads = 128, kRows = 8, kDepth = 16, kSize = i32(Shape::kSize), kColumns = kSize <= 64 ? 64 : 128,
                 kWide = kColumns / 64, kChunks = (kSize + kColumns - 1) / kColumns,
                 kTiles = i32((Shape::kQueries + kScoreTile - 1) / kScoreTile);
-  __shared__ float queries[kDepth][kScoreTile + 4], keys[kDepth][kScoreTile + 4], probabilities[kScoreTile][kScoreTile + 4];
-  __shared__ float values[kDepth * kColumns];
+  __shared__ alignas(16) float queries[kDepth][kScoreTile + 4], keys[kDepth][kScoreTile + 4], probabilities[kScoreTile][kScoreTile + 4];
+  __shared__ alignas(16) float values[kDepth * kColumns];
   u32 block = blockIdx.x, item = block / (kTiles * kChunks);
   // Later tiles see more keys: they come first.
   i32 tile = kTiles - 1 - i32(block / kChunks % kTiles), column0 = i32(block % kChunks) * kColumns;
