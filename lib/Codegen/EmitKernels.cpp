@@ -4,6 +4,7 @@
 //   {
 //                                                   scf.for %i = %begin to %end step %c1 : i64 { ... }
 //                                                 }
+//                                                 llvm.mlir.global external constant @k_takes(dense<[items, slices, bytes of each ..]>)
 //
 //===----------------------------------------------------------------------===//
 #include "EmitKernels.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "zero/Analysis/ElementTypes.h"
 #include "zero/Codegen/Passes.h"
 
 using namespace mlir;
@@ -19,6 +21,19 @@ using namespace mlir;
 namespace zero {
 #define GEN_PASS_DEF_PLANEMITKERNELS
 #include "zero/Codegen/Passes.h.inc"
+
+/// What the kernel takes, in the object itself (GeneratedKernels.h): whoever loads it compares the plan with that.
+static void emitTakes(OpBuilder &builder, plan::KernelOp kernel, FunctionType type) {
+  SmallVector<int64_t> numbers = {static_cast<int64_t>(kernel.getItems()), type.getNumInputs() + type.getNumResults()};
+  for (Type one : llvm::concat<const Type>(type.getInputs(), type.getResults())) {
+    auto tensor = cast<RankedTensorType>(one);
+    numbers.push_back(tensor.getNumElements() * getElementBytes(tensor.getElementType()));
+  }
+  auto count = static_cast<int64_t>(numbers.size());
+  LLVM::GlobalOp::create(builder, kernel.getLoc(), LLVM::LLVMArrayType::get(builder.getI64Type(), numbers.size()), /*isConstant=*/true,
+                         LLVM::Linkage::External, (kernel.getSymName() + "_takes").str(),
+                         DenseElementsAttr::get(RankedTensorType::get({count}, builder.getI64Type()), ArrayRef(numbers)));
+}
 
 static Status emitKernel(OpBuilder &builder, plan::KernelOp kernel) {
   std::string name = kernel.getSymName().str();
@@ -31,6 +46,7 @@ static Status emitKernel(OpBuilder &builder, plan::KernelOp kernel) {
   if (failed(flat) || !isCodegenSupported(flat->get(), &why))
     return Status::programFailed("kernel " + name + ": " + why);
   KernelEmitter(builder, flat->get(), *computeKernelShape(flat->get())).emit(name);
+  emitTakes(builder, kernel, function.getFunctionType());
   return {};
 }
 

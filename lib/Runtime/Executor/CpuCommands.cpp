@@ -152,7 +152,7 @@ Expected<std::shared_ptr<Kernel>> CpuCommands::libraryKernel(const KernelCall &c
 MadeCommand CpuCommands::makeKernel(KernelCall call, const CommandPlace &place) {
   ParallelFor &parallel = place.kind == schema::QueueKind::compute ? compute : others;
   if (call.kernel.generated()) {
-    ZERO_ASSIGN_OR_RETURN(GeneratedKernel kernel, library->find(call.name));
+    ZERO_ASSIGN_OR_RETURN(GeneratedKernel kernel, library->find(call.kernel));
     return std::unique_ptr<CommandWork>(std::make_unique<GeneratedDispatch>(kernel, static_cast<int64_t>(call.kernel.items()),
                                                                             std::move(call.pointers), parallel));
   }

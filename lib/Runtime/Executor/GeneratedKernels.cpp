@@ -106,10 +106,22 @@ Expected<std::unique_ptr<KernelLibrary>> KernelLibrary::load(const Container &co
 
 KernelLibrary::~KernelLibrary() { ::dlclose(handle); }
 
-Expected<GeneratedKernel> KernelLibrary::find(const std::string &name) const {
+Expected<GeneratedKernel> KernelLibrary::find(const schema::Kernel &record) const {
+  std::string name(text(record.name()));
   void *symbol = ::dlsym(handle, name.c_str());
-  if (!symbol)
+  auto *takes = static_cast<const int64_t *>(::dlsym(handle, (name + "_takes").c_str()));
+  if (!symbol || !takes)
     return Status::badInput("the kernel objects have no kernel '" + name + "'");
+  auto describe = [](uint64_t items, auto bytes, size_t slices) {
+    std::string words = std::to_string(items) + " items in slices of";
+    for (size_t i = 0; i < slices; ++i)
+      words += (i ? ", " : " ") + std::to_string(bytes[static_cast<uint32_t>(i)]);
+    return words + " bytes";
+  };
+  auto bytes = records(record.slice_bytes());
+  std::string has = describe(static_cast<uint64_t>(takes[0]), takes + 2, static_cast<size_t>(takes[1])), given = describe(record.items(), bytes, bytes.size());
+  if (has != given)
+    return Status::badInput("kernel '" + name + "' takes " + has + ", the plan says " + given);
   return reinterpret_cast<GeneratedKernel>(symbol);
 }
 

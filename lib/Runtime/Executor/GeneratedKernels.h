@@ -9,6 +9,10 @@
 #include <optional>
 #include <string>
 
+namespace zero::schema {
+struct Kernel;
+}
+
 namespace zero {
 
 /// `pointers`: reads, then writes; [begin, end): a range of the independent outputs.
@@ -27,7 +31,9 @@ class KernelLibrary {
 public:
   static Expected<std::unique_ptr<KernelLibrary>> load(const Container &container, CpuVariant variant);
   ~KernelLibrary();
-  Expected<GeneratedKernel> find(const std::string &name) const;
+  /// The kernel of that name. The object says in NAME_takes (its items, its slices, bytes of each) what it takes; a record that says
+  /// otherwise is BadInput.
+  Expected<GeneratedKernel> find(const schema::Kernel &record) const;
 
 private:
   explicit KernelLibrary(void *handle) : handle(handle) {}

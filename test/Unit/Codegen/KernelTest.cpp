@@ -220,7 +220,7 @@ TEST(Kernels, ObjectStandsAlone) {
       EXPECT_FALSE(*symbol.getFlags() & llvm::object::SymbolRef::SF_Undefined);
       symbols.push_back(symbol.getName()->str());
     }
-    EXPECT_EQ(symbols, std::vector<std::string>{"softmax"});
+    EXPECT_EQ(symbols, (std::vector<std::string>{"softmax", "softmax_takes"}));
     for (const auto &entry : *elf.getELFFile().dynamicEntries())
       EXPECT_NE(entry.getTag(), llvm::ELF::DT_NEEDED);
   }

@@ -2,6 +2,11 @@
 #include <math.h>
 #include <stdint.h>
 
+/* Items, slices and the bytes of each: 64 elements a rank, however many ranks there are. */
+extern const int64_t hold_back_takes[], descend_takes[];
+const int64_t hold_back_takes[] = {1, 4, 4, 4, 4, 4};
+const int64_t descend_takes[] = {64, 5, 256, 256, 4, 4, 256};
+
 void hold_back(void *const *pointers, int64_t begin, int64_t end);
 void descend(void *const *pointers, int64_t begin, int64_t end);
 
