@@ -1,4 +1,5 @@
 """Configuration of the tests with RUN lines."""
+import glob
 import os
 import shutil
 import subprocess
@@ -44,6 +45,12 @@ if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_bi
 # The compiler of CUDA kernels, which needs no GPU.
 if config.with_cuda == "ON" and subprocess.run([config.python, "-c", "import ctypes; ctypes.CDLL('libnvrtc.so.13')"], capture_output=True).returncode == 0:
     config.available_features.add("nvrtc")
+# File systems of a test's own, for root alone.
+if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0:
+    config.available_features.add("mounts")
+# The wheel that tools/dev/demo magika fetches, with --full too.
+if config.environment["ZERO_TEST_FULL"] == "1" or glob.glob(os.path.join(config.zero_binary_dir, "demo", "magika", "*.whl")):
+    config.available_features.add("magika")
 
 # The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
 if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import")):

@@ -1,13 +1,12 @@
 //===- Phases.cpp - Runs, dumps and re-enters phases ----------------------===//
 #include "zero/Pipelines/Pipelines.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include <filesystem>
 
 using namespace mlir;
@@ -123,26 +122,20 @@ private:
   LogicalResult dump(Phase phase) {
     if (request.dumpDirectory.empty())
       return success();
+    setExitCode(3);
     SmallString<128> path(request.dumpDirectory);
     if (std::error_code code = llvm::sys::fs::create_directories(path))
       return getOperation().emitError() << "cannot make the folder '" << path << "': " << code.message();
     llvm::sys::path::append(path, std::to_string(static_cast<int>(phase) + 1) + "-" + getPhaseName(phase).str() + ".mlir");
-    std::string message;
-    auto file = openOutputFile(path, &message);
-    if (!file)
-      return getOperation().emitError() << message;
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     if (failed(rebaseExternalData(*copy, request.dumpDirectory)))
       return failure();
-    copy->print(file->os(), OpPrintingFlags().enableDebugInfo());
-    file->os() << "\n";
-    file->os().flush();
-    if (std::error_code code = file->os().error()) {
-      file->os().clear_error();
-      return getOperation().emitError() << "cannot write '" << path << "': " << code.message();
-    }
-    file->keep();
-    return success();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    copy->print(os, OpPrintingFlags().enableDebugInfo());
+    os << "\n";
+    Status written = writeWholeFile(path.str().str(), text);
+    return written.ok() ? success() : LogicalResult(getOperation().emitError() << written.message());
   }
 
   /// Rewrites the paths of weights, which are relative to `request.weightsFolder`, to be relative to `directory`.

@@ -130,7 +130,10 @@ private:
     int64_t count = program.samples * kSteps * (program.sequence + 1) + 1;
     for (int64_t i = 0; i < count; ++i)
       file << static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
-    return Error::success();
+    file.close();
+    code = file.error();
+    file.clear_error();
+    return code ? makeError("cannot write '" + path("tokens") + "': " + code.message()) : Error::success();
   }
 
   /// Runs the program in so many processes at once, each with all its ranks; the first one's trace is read afterwards.

@@ -11,6 +11,7 @@
 #include "zero/Import/ModelSkeleton.h"
 #include "zero/Pipelines/MemoryBudget.h"
 #include "zero/Pipelines/PipelineFlags.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include "zero/Runtime/Base/ShellText.h"
 #include "zero/Target/PlanBinary.h"
 #include "dialects/NN/NNOps.h"
@@ -22,7 +23,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -75,20 +75,13 @@ struct Flags {
   zero::PipelineFlags pipeline{zero::Phase::Plan};
 };
 
-/// Writes a text file whole, or says why not.
-int writeFile(StringRef path, llvm::function_ref<void(raw_ostream &)> write) {
-  std::string message;
-  auto file = openOutputFile(path, &message);
-  if (!file)
-    return fail(kBadInput, message);
-  write(file->os());
-  file->os().flush();
-  if (std::error_code code = file->os().error()) {
-    file->os().clear_error();
-    return fail(kBadInput, "cannot write '" + path + "': " + code.message());
-  }
-  file->keep();
-  return 0;
+/// Writes a text file whole ("-": to standard output), or says why not.
+int writeFile(const std::string &path, llvm::function_ref<void(raw_ostream &)> write) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  write(os);
+  zero::Status status = zero::writeOutput(path, text);
+  return status.ok() ? 0 : fail(kBadInput, status.message());
 }
 
 /// The rates that the flags ask for; says why not.

@@ -2,11 +2,11 @@
 #include "zero/Import/Diagnostics.h"
 #include "zero/Import/ImportFlags.h"
 #include "zero/Import/ONNX.h"
+#include "zero/Runtime/Base/OutputFile.h"
 
 #include "dialects/NN/NNOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 
@@ -15,23 +15,12 @@ namespace cl = llvm::cl;
 namespace {
 enum ExitCode { kOk = 0, kUsage = 2, kBadInput = 3 };
 
-/// Writes a file whole or not at all; standard output and devices, which no file may replace, as they are.
-llvm::Error write(mlir::ModuleOp module, llvm::StringRef output) {
-  auto print = [&](llvm::raw_ostream &os) {
-    module->print(os, mlir::OpPrintingFlags().enableDebugInfo());
-    return llvm::Error::success();
-  };
-  if (output != "-" && (!llvm::sys::fs::exists(output) || llvm::sys::fs::is_regular_file(output)))
-    return llvm::writeToOutput(output, print);
-  std::error_code code;
-  llvm::raw_fd_ostream os(output, code);
-  if (code)
-    return llvm::errorCodeToError(code);
-  llvm::cantFail(print(os));
-  os.flush();
-  code = os.error();
-  os.clear_error();
-  return llvm::errorCodeToError(code);
+/// Writes a file whole or not at all, and to standard output what "-" asks for.
+zero::Status write(mlir::ModuleOp module, const std::string &output) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, mlir::OpPrintingFlags().enableDebugInfo());
+  return zero::writeOutput(output, text);
 }
 } // namespace
 
@@ -71,10 +60,8 @@ int main(int argc, char **argv) {
   mlir::OwningOpRef<mlir::ModuleOp> module = zero::importONNX(input, *options, &context);
   if (!module)
     return kBadInput;
-  llvm::Error error = write(*module, output);
-  if (error) {
-    llvm::errs() << "zero-import: error: cannot write '" << output
-                 << "': " << llvm::toString(std::move(error)) << '\n';
+  if (zero::Status status = write(*module, output); !status.ok()) {
+    llvm::errs() << "zero-import: error: " << status.message() << '\n';
     return kBadInput;
   }
   return kOk;

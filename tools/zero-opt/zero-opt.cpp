@@ -1,12 +1,12 @@
 //===- zero-opt.cpp - mlir-opt with zero's dialects, passes and pipelines -===//
 #include "zero/Pipelines/PipelineFlags.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -50,11 +50,12 @@ int main(int argc, char **argv) {
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputFile, &message);
   if (!input)
     return fail(message);
-  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(outputFile, &message);
-  if (!output)
-    return fail(message);
-  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+  if (outputFile == "-")
+    return failed(MlirOptMain(llvm::outs(), std::move(input), registry, config)) ? EXIT_FAILURE : EXIT_SUCCESS;
+  std::string text;
+  llvm::raw_string_ostream output(text);
+  if (failed(MlirOptMain(output, std::move(input), registry, config)))
     return EXIT_FAILURE;
-  output->keep();
-  return EXIT_SUCCESS;
+  zero::Status written = zero::writeWholeFile(outputFile, text);
+  return written.ok() ? EXIT_SUCCESS : fail(written.message());
 }

@@ -62,7 +62,7 @@ struct PipelineRequest {
   /// The folder that relative paths of weights start from (empty: the current one), and the one of the file that the module is
   /// printed to: the paths are rewritten for it (empty: they stay).
   std::string weightsFolder, outputFolder;
-  /// Where to say why it failed: 3 for the user's model or configuration, 1 for the program that was made of them.
+  /// Where to say why it failed: 3 for the user's model or configuration and for dumps that cannot be written, 1 for the program that was made of them.
   int *failureExitCode = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace zero {
 
@@ -37,20 +38,45 @@ Status OutputFile::writeAt(uint64_t offset, const void *data, uint64_t size) {
   const char *bytes = static_cast<const char *>(data);
   while (size) {
     ssize_t written = ::pwrite(fd, bytes, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == ESPIPE && offset == end)
+      written = ::write(fd, bytes, size);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
       return cannotWrite(path);
     bytes += written, offset += written, size -= written;
+    end = offset;
   }
   return {};
 }
 
 Status OutputFile::commit() {
-  if (!temporary.empty() && ::rename(temporary.c_str(), path.c_str()) != 0)
-    return cannotWrite(path);
-  ::close(fd);
-  fd = -1;
+  int written = std::exchange(fd, -1);
+  if (::close(written) == 0 && (temporary.empty() || ::rename(temporary.c_str(), path.c_str()) == 0))
+    return {};
+  Status status = cannotWrite(path);
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
+  return status;
+}
+
+Status writeWholeFile(const std::string &path, std::string_view bytes) {
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
+  ZERO_RETURN_IF_ERROR(file->writeAt(0, bytes.data(), bytes.size()));
+  return file->commit();
+}
+
+Status writeOutput(const std::string &path, std::string_view bytes) {
+  if (path != "-")
+    return writeWholeFile(path, bytes);
+  while (!bytes.empty()) {
+    ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return cannotWrite(path);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
   return {};
 }
 

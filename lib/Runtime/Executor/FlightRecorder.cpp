@@ -58,13 +58,7 @@ std::string writeFlightRecords(const std::string &folder, const JobView &view, c
     const RankState *state = view.state(rank);
     if (!state || !status.ok())
       continue;
-    std::string json = rankAsJson(view, rank, *state);
-    status = [&]() -> Status {
-      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
-                            OutputFile::create(folder + "/rank-" + std::to_string(rank) + ".json"));
-      ZERO_RETURN_IF_ERROR(file->writeAt(0, json.data(), json.size()));
-      return file->commit();
-    }();
+    status = writeWholeFile(folder + "/rank-" + std::to_string(rank) + ".json", rankAsJson(view, rank, *state));
   }
   if (!status.ok())
     return "; the last collectives cannot be written to '" + folder + "': " + status.message();

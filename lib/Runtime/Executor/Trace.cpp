@@ -38,18 +38,14 @@ std::string Trace::eventsAsJson(unsigned rank) const {
 Status Trace::write(const std::string &path, Bootstrap &bootstrap) const {
   ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, bootstrap.allGather(eventsAsJson(bootstrap.rank())));
   Status status;
-  if (bootstrap.rank() == 0)
-    status = [&]() -> Status {
-      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
-      std::string json = "{\"traceEvents\":[\n";
-      for (const std::string &events : all)
-        json += events;
-      json.erase(json.size() - 2); // the last comma
-      json += "\n],\n\"otherData\":{\"prediction\":" +
-              jsonString(calibration.empty() ? "uncalibrated" : "calibrated on " + calibration) + "}}\n";
-      ZERO_RETURN_IF_ERROR(file->writeAt(0, json.data(), json.size()));
-      return file->commit();
-    }();
+  if (bootstrap.rank() == 0) {
+    std::string json = "{\"traceEvents\":[\n";
+    for (const std::string &events : all)
+      json += events;
+    json.erase(json.size() - 2); // the last comma
+    json += "\n],\n\"otherData\":{\"prediction\":" + jsonString(calibration.empty() ? "uncalibrated" : "calibrated on " + calibration) + "}}\n";
+    status = writeWholeFile(path, json);
+  }
   return bootstrap.agree(status);
 }
 

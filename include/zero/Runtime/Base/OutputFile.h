@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace zero {
 
@@ -16,13 +17,21 @@ public:
   static Expected<std::unique_ptr<OutputFile>> create(const std::string &path);
   ~OutputFile();
   Status writeAt(uint64_t offset, const void *data, uint64_t size);
+  /// Some file systems say only when a file is closed that it was not written.
   Status commit();
 
 private:
   OutputFile(std::string path, std::string temporary, int fd);
   std::string path, temporary; ///< `temporary` is empty where the file is written in place
   int fd;
+  uint64_t end = 0; ///< of what was written, where it all was from the front on: what a pipe can do
 };
+
+/// Writes all bytes of a file, or leaves what was there before.
+Status writeWholeFile(const std::string &path, std::string_view bytes);
+
+/// The same; "-" is standard output.
+Status writeOutput(const std::string &path, std::string_view bytes);
 
 } // namespace zero
 
