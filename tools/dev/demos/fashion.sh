@@ -1,14 +1,13 @@
 # A small convolutional network on Fashion-MNIST. Read by tools/dev/demo, which sets demo, python, steps and run.
-images=/usr/share/datasets/fashion-mnist
-if [ ! -d "$images" ]; then
+fashion=$demo/fashion images=/usr/share/datasets/fashion-mnist
+mkdir -p "$fashion"
+if [ ! -s "$fashion/test.npz" ] && [ ! -d "$images" ]; then
   echo "demo: installing dataset-fashion-mnist"
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends dataset-fashion-mnist
 fi
-fashion=$demo/fashion
-mkdir -p "$fashion"
 [ -s "$fashion/test.npz" ] || $python tools/dev/fashion.py data "$images" "$fashion"
 $python tools/dev/make_cnn.py -o "$fashion/cnn.onnx"
 cat >"$fashion/config.json" <<'JSON'

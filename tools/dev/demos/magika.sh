@@ -24,4 +24,4 @@ run zero-compile "$demo/magika.onnx" --loss=cross-entropy:logits --labels=y --fr
 run mpirun -n 2 zero-run "$demo/compiled.bin" --data "$demo/data.npz" --predict "$demo/before.npz"
 run mpirun -n 2 zero-run "$demo/compiled.bin" --data "$demo/data.npz" --steps "$(cat "$demo/steps.txt")" \
   --metrics "$demo/metrics.jsonl" --predict "$demo/after.npz"
-$python tools/dev/demos/magika_files.py report "$demo" "$demo/before.npz" "$demo/after.npz"
+$python tools/dev/demos/magika_files.py report "$demo" "$demo/before.npz" "$demo/after.npz" ${steps:+--few-steps}

@@ -3,8 +3,8 @@
 magika_files.py prepare WHEEL FOLDER --train N --test N --multiple M
     writes FOLDER/magika.onnx (the wheel's model with its logits as an output), FOLDER/data.npz (at most N training samples, a
     multiple of M, then test samples) and FOLDER/steps.txt (how often M)
-magika_files.py report FOLDER BEFORE.npz AFTER.npz
-    prints the accuracy on the test samples, per type and of all
+magika_files.py report FOLDER BEFORE.npz AFTER.npz [--few-steps]
+    prints the accuracy on the test samples, per type and of all; it must have risen, but after a few steps
 
 A file's type comes from its suffix, its place or its first bytes, never from the model. Training and test samples are different
 files with different contents.
@@ -131,7 +131,7 @@ def report(arguments):
         print("%-12s %6d %7.1f%% %7.1f%%" % (about["labels"][label], rows.sum(), 100 * before[rows].mean(), 100 * after[rows].mean()))
     print("accuracy on %d files that it was not trained on: %.1f%% before, %.1f%% after" % (
         about["test"], 100 * before.mean(), 100 * after.mean()))
-    if not after.mean() > before.mean():
+    if not after.mean() > before.mean() and not arguments.few_steps:
         sys.exit("demo: the accuracy did not rise")
 
 
@@ -149,6 +149,7 @@ def main():
     command.add_argument("folder")
     command.add_argument("before")
     command.add_argument("after")
+    command.add_argument("--few-steps", action="store_true")
     command.set_defaults(run=report)
     arguments = parser.parse_args()
     arguments.run(arguments)
