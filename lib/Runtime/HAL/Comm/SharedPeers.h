@@ -34,6 +34,7 @@ public:
 
 private:
   friend class SharedMeeting;
+  friend struct SharedPeersInOneProcess; // a test: ranks that are threads
   /// Where a rank shows what it does in one channel; a cache line each.
   struct alignas(64) Place {
     std::atomic<uint32_t> arrived = 0; ///< collectives that the rank has come to
