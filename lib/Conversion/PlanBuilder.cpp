@@ -375,6 +375,19 @@ static DenseElementsAttr getNumber(Attribute data, RankedTensorType type) {
   return DenseElementsAttr::get(type, IntegerAttr::get(element, cast<IntegerAttr>(data).getInt()).getValue());
 }
 
+TypeAttr PlanBuilder::getStatedElement(const State &state, Attribute data) const {
+  Type element = getElement(state.type);
+  auto tensor = dyn_cast<RankedTensorType>(state.type);
+  bool isKnown;
+  if (!tensor)
+    isKnown = getBucket(state.type).getElement() == element;
+  else if (state.role.getKind() == RoleKind::Frozen) // else it is rounded from what the file holds
+    isKnown = nn::getDataElement(data, tensor) == element;
+  else
+    isKnown = true;
+  return isKnown ? TypeAttr() : TypeAttr::get(element);
+}
+
 LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
   // After the buckets, before the first function or kernel.
   OpBuilder builder(module.getContext());
@@ -401,15 +414,8 @@ LogicalResult PlanBuilder::emitRecords(const PlanFunctions &functions) {
                                           << nn::kDataAttrName << "' to start from";
       data = getNumber(data, tensor);
     }
-    // A frozen tensor is told where it is rounded from what the file holds.
-    Type element = getElement(state.type);
-    const bool known = !tensor                                           ? element == getBucket(state.type).getElement()
-                       : state.role.getKind() == RoleKind::Frozen ? nn::getDataElement(data, tensor) == element
-                                                                         : true;
-    if (known)
-      element = {};
     plan::StateOp::create(builder, state.loc, nn::stringifyRoleKind(state.role.getKind()), state.role.getName(),
-                          getSlice(state.place), state.sharded, element ? TypeAttr::get(element) : TypeAttr(), data);
+                          getSlice(state.place), state.sharded, getStatedElement(state, data), data);
   }
   func::FuncOp update = functions.update;
   for (BlockArgument argument : update ? update.getArguments() : ArrayRef<BlockArgument>()) {

@@ -129,6 +129,8 @@ private:
                                mlir::DictionaryAttr attrs, mlir::Location loc);
   void emitInputs(mlir::OpBuilder &builder, const PlanFunctions &functions);
   void emitOutputs(mlir::OpBuilder &builder, mlir::func::FuncOp predict);
+  /// The element that the record of a state names; none where its bucket or its data say it.
+  mlir::TypeAttr getStatedElement(const State &state, mlir::Attribute data) const;
   mlir::LogicalResult emitStepScalar(mlir::OpBuilder &builder, mlir::func::FuncOp update, unsigned index,
                                      const State &state);
 

@@ -4,17 +4,16 @@
 
 FAULTS: name of the fault, what it does to the arrays (or to the file that holds them), and the message.
 """
-import argparse
 import os
-import pathlib
 import re
-import shutil
 import subprocess
 import time
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
+import harness
 
 RANKS, BATCH, WORDS, CLASSES, SAMPLES = 2, 2, 10, 3, 16
 
@@ -73,13 +72,11 @@ FILES = [
 
 class Driver:
     def __init__(self, arguments):
-        self.bin, self.work = pathlib.Path(arguments.bin).resolve(), pathlib.Path(arguments.work).resolve()
-        shutil.rmtree(self.work, ignore_errors=True)
-        self.work.mkdir(parents=True)
+        self.bin, self.work = arguments.bin, arguments.work
         self.runs = 0
         write_model(self.work / "net.onnx")
-        subprocess.run([self.bin / "zero-compile", self.work / "net.onnx", "--loss=cross-entropy", "--labels=t", f"--world-size={RANKS}",
-                        "--config", self.config(), "-o", self.work / "compiled.bin"], check=True, capture_output=True)
+        harness.run(self.bin / "zero-compile", self.work / "net.onnx", "--loss=cross-entropy", "--labels=t", f"--world-size={RANKS}",
+                    "--config", self.config(), "-o", self.work / "compiled.bin")
 
     def config(self):
         path = self.work / "config.json"
@@ -121,10 +118,7 @@ class Driver:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True)
-    driver = Driver(parser.parse_args())
+    driver = Driver(harness.arguments(__doc__))
     np.savez(driver.work / "good.npz", **arrays())
     for mpi in (False, True):
         assert driver.start(mpi, "--data", driver.work / "good.npz").wait() == 0

@@ -1,14 +1,13 @@
 """A small model in float32, float64, float16 and bfloat16 (parameters, activations, gradients and updates) trains by SGD to the losses that NumPy
 computes in float64. One input is int32 or an unsigned type, which scales the other."""
-import argparse
 import json
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+import harness
 
 STEPS, BATCH, RATE = 6, 4, 0.1
 #        name: ONNX type, that of the integer input, agreement of the losses
@@ -58,11 +57,7 @@ def train(weights, x, k, target):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     random = np.random.default_rng(4)
     x = random.standard_normal((BATCH * STEPS, 6)).astype(np.float32)
     target = random.standard_normal((BATCH * STEPS, 3)).astype(np.float32)
@@ -77,12 +72,9 @@ def main():
         for ranks, stage in ((1, 0),) if name == "float64" else ((1, 0), (2, 0), (2, 3)):
             config.write_text(json.dumps({"train_micro_batch_size_per_gpu": BATCH // ranks, "zero_optimization": {"stage": stage},
                                           "optimizer": {"type": "SGD", "params": {"lr": RATE}}}))
-            for command in ([a.bin / "zero-compile", model, "--loss=mse", "--labels=t", "--config", config, f"--world-size={ranks}", "-o", compiled],
-                            [a.bin / "zero-run", compiled, "--comm=loopback", "--data", data, f"--steps={STEPS}", "--metrics", a.work / "m.jsonl"]):
-                result = subprocess.run(command, capture_output=True, text=True)
-                if result.returncode:
-                    sys.exit(f"{name}: {' '.join(map(str, command))}\n{result.stderr}")
-            losses = [json.loads(line)["loss"] for line in (a.work / "m.jsonl").read_text().splitlines()]
+            harness.run(a.bin / "zero-compile", model, "--loss=mse", "--labels=t", "--config", config, f"--world-size={ranks}", "-o", compiled)
+            harness.run(a.bin / "zero-run", compiled, "--comm=loopback", "--data", data, f"--steps={STEPS}", "--metrics", a.work / "m.jsonl")
+            losses = [row["loss"] for row in harness.read_metrics(a.work / "m.jsonl")]
             if np.allclose(losses, wanted, rtol=agreement, atol=0):
                 print(f"{name}: losses agree on {ranks} rank(s) at stage {stage}")
             else:

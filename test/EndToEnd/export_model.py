@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import parameter_models as models
+import harness
 from golden import read_safetensors
 
 RANKS, STEPS, BATCH = 2, 2, 2
@@ -23,10 +24,7 @@ GOLDEN = ("mlp", "cnn", "gpt2", "llama", "vit", "gpt2_optimized")
 
 
 def run(work, *command, code=0):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work)
-    if result.returncode != code:
-        raise SystemExit(f"exit code {result.returncode}: {' '.join(command)}\n{result.stdout}")
-    return result.stdout
+    return harness.run(*command, code=code, cwd=work, stderr=subprocess.STDOUT)
 
 
 def check(what, condition):

@@ -4,16 +4,14 @@ In phase `schedule`, read as text: at every op that computes, the buckets betwee
 stand at the first and behind the last use) and the elements of `stage3_prefetch_bucket_size`. The largest number alive in a step is what the executor counts
 (`peak_gathered_elements`). Where each block is a bucket and the prefetch is d blocks, 1 + d blocks are alive at most, and with enough of them as many.
 """
-import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import harness
 
 
 def read_schedule(text):
@@ -46,18 +44,14 @@ def read_schedule(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser = harness.make_parser(__doc__)
     parser.add_argument("--golden", type=pathlib.Path)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.parse(parser)
     width = 64
     # Each parameter is a multiple of 64 elements: only the bucket is padded, to a multiple of 64 for each of the 2 ranks.
     block = -(-(12 * width * width + 13 * width) // 128) * 128
     gpt, data = a.work / "gpt.onnx", a.work / "data.npz"
-    subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", "--layers=8", f"--width={width}", "--heads=4", "--sequence=16", "--vocabulary=64", "-o", gpt],
-                   check=True, stdout=subprocess.DEVNULL)
+    harness.make_gpt(gpt, layers=8, width=width, heads=4, sequence=16, vocabulary=64)
     tokens = np.random.default_rng(1).integers(0, 64, (16, 17), dtype=np.int64)
     np.savez(data, x=tokens[:, :-1], y=tokens[:, 1:])
     cases = [("gpt", gpt, data, block, d * block, d, steps) for d in (0, 1, 2, 3) for steps in (1, 2)]
@@ -70,12 +64,11 @@ def main():
         (a.work / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": steps,
             "zero_optimization": {"stage": 3, "reduce_bucket_size": bucket, "stage3_prefetch_bucket_size": prefetch}}))
-        subprocess.run([a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=2",
-                        "--dump-phases", a.work / "dump", "-o", a.work / "compiled.bin"], check=True, capture_output=True)
+        harness.run(a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=2",
+                    "--dump-phases", a.work / "dump", "-o", a.work / "compiled.bin")
         schedule = read_schedule((a.work / "dump/4-schedule.mlir").read_text())
-        subprocess.run([a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", samples, "--steps=2", "--metrics", a.work / "m.jsonl"],
-                       check=True, stdout=subprocess.DEVNULL)
-        counted = json.loads((a.work / "m.jsonl").read_text().splitlines()[-1])["peak_gathered_elements"]
+        harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", samples, "--steps=2", "--metrics", a.work / "m.jsonl")
+        counted = harness.read_metrics(a.work / "m.jsonl")[-1]["peak_gathered_elements"]
         most = max(peak for function, (_, peak) in schedule.items() if function != "predict")
         ahead = max(alive - needed for points, _ in schedule.values() for alive, needed, _ in points)
         blocks = max(count for points, _ in schedule.values() for _, _, count in points)

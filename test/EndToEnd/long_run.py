@@ -2,7 +2,6 @@
 
 Samples /proc/PID/status (VmRSS) while the run goes on; growth above 1 MiB after the first tenth fails.
 """
-import argparse
 import json
 import pathlib
 import re
@@ -10,7 +9,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import harness
+
 STEPS, ALLOWED_KIB = 1000, 1024
 
 
@@ -20,18 +20,13 @@ def resident_kib(pid):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     model, data, config, metrics = (a.work / n for n in ("blocks.onnx", "blocks.npz", "config.json", "metrics.jsonl"))
     # Wide enough that a step takes a few milliseconds: there must be time to look.
-    subprocess.run([sys.executable, ROOT / "test/EndToEnd/Inputs/make_blocks.py", model, data, f"--samples={STEPS * 8}", "--width=256", "--hidden=512"],
-                   check=True)
+    harness.run(sys.executable, harness.ROOT / "test/EndToEnd/Inputs/make_blocks.py", model, data, f"--samples={STEPS * 8}", "--width=256", "--hidden=512")
     config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 3}}))
-    subprocess.run([a.bin / "zero-compile", model, "--loss=mse", "--labels=y", "--config", config, "--world-size=2", "--prefetch", "-o",
-                    a.work / "compiled.bin"], check=True, capture_output=True)
+    harness.run(a.bin / "zero-compile", model, "--loss=mse", "--labels=y", "--config", config, "--world-size=2", "--prefetch", "-o",
+                a.work / "compiled.bin")
     metrics.unlink(missing_ok=True)
     process = subprocess.Popen([a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", data, f"--steps={STEPS}", "--metrics", metrics],
                                stdout=subprocess.DEVNULL)

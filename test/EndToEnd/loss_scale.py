@@ -5,11 +5,10 @@
 The rule is stated here as DeepSpeed 0.19's DynamicLossScaler states it; which steps overflow is read from `skipped_steps`. The same bits are
 checked over stages, and that the loss falls in spite of the skipped steps.
 """
-import argparse
 import json
-import pathlib
-import subprocess
 import sys
+
+import harness
 
 STEPS, RANKS = 20, 2
 KEYS = ("loss", "grad_norm", "loss_scale", "skipped_steps")
@@ -47,21 +46,17 @@ def expected_scales(rule, overflows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("bin", "work", "golden"):
-        parser.add_argument("--" + flag, type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__, "golden")
     failures = []
 
     def train(rule, stage):
         (a.work / "config.json").write_text(json.dumps({"train_micro_batch_size_per_gpu": 4, "fp16": {"enabled": True} | rule,
                                                         "zero_optimization": {"stage": stage}}))
-        subprocess.run([a.bin / "zero-compile", a.golden / "gpt2.onnx", "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json",
-                        f"--world-size={RANKS}", "-o", a.work / "compiled.bin"], check=True, capture_output=True)
-        subprocess.run([a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.golden / "gpt2.data.npz", f"--steps={STEPS}",
-                        "--metrics", a.work / "m.jsonl"], check=True, capture_output=True)
-        rows = [json.loads(line) for line in (a.work / "m.jsonl").read_text().splitlines()]
+        harness.run(a.bin / "zero-compile", a.golden / "gpt2.onnx", "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json",
+                    f"--world-size={RANKS}", "-o", a.work / "compiled.bin")
+        harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.golden / "gpt2.data.npz", f"--steps={STEPS}",
+                    "--metrics", a.work / "m.jsonl")
+        rows = harness.read_metrics(a.work / "m.jsonl")
         return [tuple(row[key] for key in KEYS) for row in rows]
 
     for rule in RULES:

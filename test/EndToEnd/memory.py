@@ -4,17 +4,15 @@ Over loopback one process has the arenas of all ranks; over MPI each has its own
 larger than the 16 MiB; the convolutional network has small arenas and hundreds of library kernels, each with descriptions of its own on every rank;
 the sums over a large vocabulary are long, and what a product copies of them is not.
 """
-import argparse
 import json
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import harness
+
 MIB = 1 << 20
 
 
@@ -51,15 +49,10 @@ def write_head(path, words, width, sequence):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     gpt, tokens_file, cnn, images, head, states, config, program, metrics = (
         a.work / n for n in ("gpt.onnx", "tokens.npz", "cnn.onnx", "images.npz", "head.onnx", "states.npz", "config.json", "compiled.bin", "m.jsonl"))
-    subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", "--layers=4", "--width=512", "--heads=8", "--sequence=64", "--vocabulary=8192", "-o", gpt],
-                   check=True, stdout=subprocess.DEVNULL)
+    harness.make_gpt(gpt, layers=4, width=512, heads=8, sequence=64, vocabulary=8192)
     tokens = np.random.default_rng(1).integers(0, 8192, (24, 65), dtype=np.int64)
     np.savez(tokens_file, x=tokens[:, :-1], y=tokens[:, 1:])
     write_deep_cnn(cnn, 120)
@@ -75,12 +68,10 @@ def main():
     for model, data, ranks, stage, steps, prefetch, comm in cases:
         config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": steps,
                                       "zero_optimization": {"stage": stage, "reduce_bucket_size": 5000000, "stage3_prefetch_bucket_size": prefetch}}))
-        subprocess.run([a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", config, f"--world-size={ranks}", "-o", program],
-                       check=True, capture_output=True)
+        harness.run(a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", config, f"--world-size={ranks}", "-o", program)
         launch = ["mpirun", "-n", str(ranks)] if comm == "mpi" else []
-        subprocess.run([*launch, a.bin / "zero-run", program, f"--comm={comm}", "--data", data, "--steps=2", "--metrics", metrics], check=True,
-                       stdout=subprocess.DEVNULL)
-        row = json.loads(metrics.read_text().splitlines()[1])
+        harness.run(*launch, a.bin / "zero-run", program, f"--comm={comm}", "--data", data, "--steps=2", "--metrics", metrics)
+        row = harness.read_metrics(metrics)[1]
         arena = row["peak_device_bytes"] * (ranks if comm == "loopback" else 1)
         beyond = row["process_bytes"] - arena
         bad = not 0 <= beyond <= 0.05 * arena + 16 * MIB

@@ -4,28 +4,21 @@
 
 A GPT whose norms and GELU leave intermediate values of 32 bits that a backward pass might keep.
 """
-import argparse
 import json
-import pathlib
 import re
-import subprocess
-import sys
+
+import harness
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("bin", "root", "work"):
-        parser.add_argument("--" + flag, type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, a.root / "tools/dev/make_gpt.py", "--layers=3", "--width=256", "--heads=4", "--sequence=128", "--vocabulary=1024",
-                    "--shapes-only", "-o", a.work / "gpt.onnx"], check=True, capture_output=True)
+    a = harness.arguments(__doc__, "root")
+    harness.make_gpt(a.work / "gpt.onnx", shapes_only=True, layers=3, width=256, heads=4, sequence=128, vocabulary=1024)
     bytes_of = {}
     for precision in ("fp32", "bf16", "fp16"):
         keys = {} if precision == "fp32" else {precision: {"enabled": True}}
         (a.work / "config.json").write_text(json.dumps({"train_micro_batch_size_per_gpu": 8} | keys))
-        table = subprocess.run([a.bin / "zero-compile", a.work / "gpt.onnx", "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json",
-                                "--world-size=1", "--plan-only"], check=True, capture_output=True, text=True).stdout
+        table = harness.run(a.bin / "zero-compile", a.work / "gpt.onnx", "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json",
+                            "--world-size=1", "--plan-only")
         bytes_of[precision] = int(re.search(r"^  activations +(\d+)$", table, re.M).group(1))
     shares = {precision: bytes_of[precision] / bytes_of["fp32"] for precision in ("bf16", "fp16")}
     for precision, share in shares.items():

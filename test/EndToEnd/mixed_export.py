@@ -3,20 +3,15 @@
 With a learning rate of 0 a master keeps the bits of the model's weight, so that an export is the model again. After training, exports are
 the same at every stage, and predictions are those of a program compiled from the exported model.
 """
-import argparse
 import hashlib
 import json
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-
-def run(*command):
-    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout
+import harness
 
 
 def weights(path):
@@ -24,22 +19,18 @@ def weights(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("bin", "work", "golden"):
-        parser.add_argument("--" + flag, type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__, "golden")
     failures = []
 
     def compile_model(model, stage, precision, rate):
         (a.work / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": 2, precision: {"enabled": True}, "zero_optimization": {"stage": stage},
             "optimizer": {"type": "AdamW", "params": {"lr": rate, "weight_decay": 0.1}}}))
-        run(a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=2",
+        harness.run(a.bin / "zero-compile", model, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=2",
             "-o", a.work / "compiled.bin")
 
     def start(data, *flags):
-        return run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", data, *flags)
+        return harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", data, *flags)
 
     def check(what, holds):
         if not holds:
@@ -71,7 +62,7 @@ def main():
             header = json.loads(header[8:8 + int.from_bytes(header[:8], "little")])
             check(f"{case}: types of the safetensors", {entry["dtype"] for entry in header.values()} == {"F32"})
 
-            dump = run(a.bin / "zero-dump", a.work / "compiled.bin", f"--parameter={changed[0]}", "--rank=1")
+            dump = harness.run(a.bin / "zero-dump", a.work / "compiled.bin", f"--parameter={changed[0]}", "--rank=1")
             check(f"{case}: zero-dump\n{dump}", f"x{precision.replace('fp', 'f')}, " in dump and " elements, from f32\n" in dump and "\n  master (f32): " in dump)
             compile_model(a.work / "trained.onnx", 3, precision, 1e-2)
             start(data, "--predict", a.work / "before.npz")

@@ -3,12 +3,11 @@
 State bytes of P padded elements on N ranks (mixed: 16P, 4P + 12P/N, 2P + 14P/N, 16P/N for stages 0 to 3), collectives in the type of
 the wire, zero-run's counters, and losses that are the same bits at every stage.
 """
-import argparse
 import json
-import pathlib
 import re
-import subprocess
 import sys
+
+import harness
 
 STEPS = 3
 # What the configuration says; bytes of a parameter, a gradient and what is sent of a gradient; zero-plan's name.
@@ -18,10 +17,6 @@ PRECISIONS = {
     "bf16, gradients of float32": ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}, (2, 4, 2), "bf16-grad32"),
     "bf16, sent in float32": ({"bf16": {"enabled": True}, "communication_data_type": "fp32"}, (2, 2, 4), None),
 }
-
-
-def run(*command):
-    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout
 
 
 def table(report, title):
@@ -41,18 +36,14 @@ class Checker:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("bin", "work", "golden"):
-        parser.add_argument("--" + flag, type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__, "golden")
     check = Checker()
 
     def compile_model(model, stage, ranks, accumulation, keys):
         config = a.work / "config.json"
         config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 4 // accumulation, "gradient_accumulation_steps": accumulation,
                                       "zero_optimization": {"stage": stage, "reduce_bucket_size": 50000}} | keys))
-        return run(a.bin / "zero-compile", a.golden / f"{model}.onnx", "--loss=cross-entropy", "--labels=y", "--config", config,
+        return harness.run(a.bin / "zero-compile", a.golden / f"{model}.onnx", "--loss=cross-entropy", "--labels=y", "--config", config,
                    f"--world-size={ranks}", "-o", a.work / "compiled.bin")
 
     for model, ranks, accumulation in (("mlp", 3, 1), ("mlp", 2, 2), ("gpt2", 2, 1)):
@@ -74,14 +65,14 @@ def main():
                 # At stage 0 sums are gathered, above it parameters.
                 check.equal(f"{case}: all_gather", sent["all_gather"], floats[stage]["all_gather"] * (parameter if stage else gradient) // 4)
                 if plan:
-                    planned = run(a.bin / "zero-plan", f"--model=psi:{psi}", f"--precision={plan}", f"--world-size={ranks}", f"--zero-stage={stage}",
+                    planned = harness.run(a.bin / "zero-plan", f"--model=psi:{psi}", f"--precision={plan}", f"--world-size={ranks}", f"--zero-stage={stage}",
                                   f"--gradient-accumulation-steps={accumulation}").splitlines()[-1].split()
                     check.equal(f"{case}: zero-plan", list(map(int, planned[2:6])), [states[kind] for kind in ("parameters", "gradients", "optimizer", "total")])
                     if stage < 3:  # a dead gather is not in the formula
                         check.equal(f"{case}: zero-plan's traffic", int(planned[6]), sent["all_gather"] + sent["reduce_scatter"])
-                run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.golden / f"{model}.data.npz", f"--steps={STEPS}",
+                harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.golden / f"{model}.data.npz", f"--steps={STEPS}",
                     "--metrics", a.work / "m.jsonl")
-                rows = [json.loads(line) for line in (a.work / "m.jsonl").read_text().splitlines()]
+                rows = harness.read_metrics(a.work / "m.jsonl")
                 for kind in ("all_gather", "reduce_scatter", "control"):
                     check.equal(f"{case}: {kind} counted", {row[f"comm_bytes_{kind}"] for row in rows}, {sent[kind]})
                 losses[stage] = [(row["loss"], row["grad_norm"]) for row in rows]

@@ -3,16 +3,14 @@
 Read from phase `plan` as text, by own rules: a buffer lives from its first to its last access in a section, what a collective touches until the program waits
 for it, an output to the end of section predict. The bound is the largest sum of bytes, rounded up to 64, that live at one command.
 """
-import argparse
 import collections
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import harness
+
 LIMIT = 1.03
 
 
@@ -65,13 +63,10 @@ def measure(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser = harness.make_parser(__doc__)
     parser.add_argument("--golden", type=pathlib.Path)
     parser.add_argument("--layers", type=int, nargs="*", default=[2, 3, 6, 12, 24, 48, 96])
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.parse(parser)
     cases = []
     if a.golden:
         models = [p.with_suffix("").name for p in sorted(a.golden.glob("*.onnx"))]
@@ -84,8 +79,7 @@ def main():
         for layers in a.layers:
             for width, heads, sequence, vocabulary, batch in ((768, 12, 1024, 50257, 2), (128, 4, 128, 256, 8)):
                 path = a.work / f"gpt{layers}-{width}.onnx"
-                subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", f"--layers={layers}", f"--width={width}", f"--heads={heads}",
-                                f"--sequence={sequence}", f"--vocabulary={vocabulary}", "--shapes-only", "-o", path], check=True, stdout=subprocess.DEVNULL)
+                harness.make_gpt(path, shapes_only=True, layers=layers, width=width, heads=heads, sequence=sequence, vocabulary=vocabulary)
                 block = 12 * width * width
                 for stage, prefetch, steps in ((0, 0, 1), (2, 0, 2), (3, 0, 1), (3, 2 * block, 2)):
                     cases.append((f"gpt of {layers} layers, width {width}", path, batch, stage, prefetch, steps, block + 20 * width))
@@ -94,8 +88,8 @@ def main():
         (a.work / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": batch, "gradient_accumulation_steps": steps,
             "zero_optimization": {"stage": stage, "reduce_bucket_size": bucket, "stage3_prefetch_bucket_size": prefetch}}))
-        subprocess.run([a.bin / "zero-compile", path, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=4",
-                        "--plan-only", "--dump-phases", a.work / "dump"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        harness.run(a.bin / "zero-compile", path, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=4",
+                    "--plan-only", "--dump-phases", a.work / "dump")
         for kind, size, least, clashes in measure(a.work / "dump/5-plan.mlir"):
             worst = max(worst, size / least)
             bad = clashes or size > LIMIT * least or size < least

@@ -5,15 +5,14 @@
 What a skipped step must leave: exactly the bits of a run over data without its samples, parameters and optimizer state alike (a later step
 reads the state). What a stopped run says: the step, and the rank or the parameter.
 """
-import argparse
 import json
-import pathlib
-import shutil
 import subprocess
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
+import harness
 
 RANKS, BATCH, STEPS, BAD = 2, 2, 5, 3  # BAD: the step whose data are not finite, from 1
 
@@ -41,9 +40,7 @@ def strict(text):
 
 class Driver:
     def __init__(self, arguments):
-        self.bin, self.work = pathlib.Path(arguments.bin).resolve(), pathlib.Path(arguments.work).resolve()
-        shutil.rmtree(self.work, ignore_errors=True)
-        self.work.mkdir(parents=True)
+        self.bin, self.work = arguments.bin, arguments.work
         write_model(self.work)
         self.runs = 0
 
@@ -54,8 +51,8 @@ class Driver:
         (folder / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": BATCH, "gradient_accumulation_steps": accumulation, "gradient_clipping": 1.0,
             "optimizer": {"type": optimizer, "params": params}, "zero_optimization": {"stage": stage}} | (keys or {})))
-        subprocess.run([self.bin / "zero-compile", self.work / f"{model}.onnx", f"--loss={loss}", "--labels=t", "--config",
-                        folder / "config.json", f"--world-size={RANKS}", "-o", folder / "compiled.bin"], check=True, capture_output=True)
+        harness.run(self.bin / "zero-compile", self.work / f"{model}.onnx", f"--loss={loss}", "--labels=t", "--config",
+                    folder / "config.json", f"--world-size={RANKS}", "-o", folder / "compiled.bin")
         return folder
 
     def run(self, folder, data, *flags, mpi=False, code=0):
@@ -195,10 +192,7 @@ def check_mixed(driver, stage, accumulation):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True)
-    driver = Driver(parser.parse_args())
+    driver = Driver(harness.arguments(__doc__))
     for stage, optimizer, accumulation in ((0, "AdamW", 1), (1, "SGD", 1), (2, "AdamW", 2), (3, "AdamW", 1)):
         check_labelled(driver, stage, optimizer, accumulation)
     for stage in (0, 3):

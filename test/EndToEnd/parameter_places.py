@@ -10,16 +10,14 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import parameter_models as models
+import harness
 from golden import read_safetensors
 
 STEPS, RANKS, BATCH = 4, 3, 2
 
 
 def run(work, *command):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=work)
-    if result.returncode:
-        raise SystemExit(f"exit code {result.returncode}: {' '.join(command)}\n{result.stdout}")
-    return result.stdout
+    return harness.run(*command, cwd=work, stderr=subprocess.STDOUT)
 
 
 def train(work, name, model, flags=(), stages=(0, 1, 2, 3)):

@@ -1,25 +1,19 @@
 """What zero-compile says of golden models, against the design's formulas: state bytes, the peak, copies."""
-import argparse
 import json
-import os
 import re
-import subprocess
+
+import harness
 
 
-def compile_model(arguments, model, world_size, stage, accumulation):
+def compile_model(a, model, world_size, stage, accumulation):
     """The report of one compilation and its phase `plan`."""
-    config = os.path.join(arguments.work, "config.json")
-    dump = os.path.join(arguments.work, "dump")
-    with open(config, "w") as file:
-        json.dump({"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": accumulation,
-                   "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
-                   "zero_optimization": {"stage": stage, "reduce_bucket_size": 50000}}, file)
-    command = [os.path.join(arguments.bin, "zero-compile"), os.path.join(arguments.golden, model + ".onnx"),
-               "--loss=cross-entropy", "--labels=y", "--config", config, f"--world-size={world_size}",
-               f"--dump-phases={dump}", "-o", os.path.join(arguments.work, "compiled.bin")]
-    report = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    with open(os.path.join(dump, "5-plan.mlir")) as file:
-        return report, file.read()
+    config, dump = a.work / "config.json", a.work / "dump"
+    config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": accumulation,
+                                  "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
+                                  "zero_optimization": {"stage": stage, "reduce_bucket_size": 50000}}))
+    report = harness.run(a.bin / "zero-compile", a.golden / f"{model}.onnx", "--loss=cross-entropy", "--labels=y", "--config", config,
+                         f"--world-size={world_size}", f"--dump-phases={dump}", "-o", a.work / "compiled.bin")
+    return report, (dump / "5-plan.mlir").read_text()
 
 
 def table(report, title):
@@ -35,18 +29,14 @@ def check(what, found, expected):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for flag in ("bin", "work", "golden"):
-        parser.add_argument("--" + flag, required=True)
-    arguments = parser.parse_args()
-    os.makedirs(arguments.work, exist_ok=True)
+    a = harness.arguments(__doc__, "golden")
     plans = 0
     for model in ("mlp", "gpt2", "gpt2_optimized", "cnn", "vit", "llama"):
         for n in (1, 2, 4) if model == "mlp" else (2,):
             for stage in range(4):
                 for accumulation in (1, 2):
                     run = f"{model}, {n} ranks, stage {stage}, accumulation {accumulation}"
-                    report, plan = compile_model(arguments, model, n, stage, accumulation)
+                    report, plan = compile_model(a, model, n, stage, accumulation)
                     psi = int(re.search(r"\((\d+) elements with padding\)", report).group(1))
                     expected = [16 * psi, 8 * psi + 8 * psi // n, 4 * psi + 12 * psi // n, 16 * psi // n][stage]
                     check(run + ": state bytes", table(report, "state bytes per rank")["total"], expected)

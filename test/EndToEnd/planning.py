@@ -2,23 +2,21 @@
 
 Growth is compared between plans of one run, in processor time; the only absolute bounds are those that the project promises for the large model.
 """
-import argparse
 import os
-import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import harness
+
 LARGE = {"width": 12288, "heads": 96, "sequence": 2048, "vocabulary": 50257}
 SMALL = {"width": 128, "heads": 4, "sequence": 128, "vocabulary": 512}
 
 
 def make(work, layers, sizes):
     path = work / f"gpt-{layers}-{sizes['width']}.onnx"
-    subprocess.run([sys.executable, ROOT / "tools/dev/make_gpt.py", f"--layers={layers}", *(f"--{k}={v}" for k, v in sizes.items()), "--shapes-only",
-                    "-o", path], check=True, stdout=subprocess.DEVNULL)
+    harness.make_gpt(path, shapes_only=True, layers=layers, **sizes)
     return path
 
 
@@ -48,11 +46,7 @@ def check(what, holds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     zero_compile = a.bin / "zero-compile"
     failures = 0
 

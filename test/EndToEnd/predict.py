@@ -6,16 +6,15 @@ The reference is nn-forward on the model as `zero-import --loss=none` gives it (
 have the same bits, whatever the stage, the ranks, the micro-batch (also where the last one is not full) and the channel; without AVX-512 matrix products hold this
 for equal micro-batches only, and those of the others agree within the same tolerance.
 """
-import argparse
 import json
 import os
-import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
 import numpy as np
+
+import harness
 
 SAMPLES = 7  # no multiple of the micro-batches below times the ranks
 REFERENCE = 2
@@ -36,9 +35,7 @@ def execute(command, **options):
 
 class Driver:
     def __init__(self, arguments):
-        self.bin, self.golden, self.work = (pathlib.Path(a).resolve() for a in (arguments.bin, arguments.golden, arguments.work))
-        shutil.rmtree(self.work, ignore_errors=True)
-        self.work.mkdir(parents=True)
+        self.bin, self.golden, self.work = arguments.bin, arguments.golden, arguments.work
         self.runs = self.failures = 0
         self.references = {}
 
@@ -156,10 +153,7 @@ class Driver:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("bin", "golden", "work"):
-        parser.add_argument("--" + flag, required=True)
-    driver = Driver(parser.parse_args())
+    driver = Driver(harness.arguments(__doc__, "golden"))
     for model in MODELS:
         try:
             driver.model(model)

@@ -2,15 +2,14 @@
 
 Trains on one and two ranks with SGD; losses must be those of NumPy, which differentiates the same formula by central differences.
 """
-import argparse
 import json
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+import harness
 
 FEATURES, EXPERTS, OUT, BATCH, STEPS, RATE = 6, 4, 3, 4, 4, 0.001
 SHAPES = {"router": (FEATURES, EXPERTS), "experts": (EXPERTS, FEATURES, OUT), "table": (3, 2, OUT)}
@@ -91,11 +90,7 @@ def train(weights, data, ranks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     weights = build(a.work / "routing.onnx")
     random = np.random.default_rng(5)
     samples = 2 * BATCH * STEPS
@@ -108,11 +103,11 @@ def main():
                                   "optimizer": {"type": "SGD", "params": {"lr": RATE}}}))
     bad = []
     for ranks in (1, 2):
-        subprocess.run([a.bin / "zero-compile", a.work / "routing.onnx", "--loss=mse", "--labels=y", "--config", config, f"--world-size={ranks}",
-                        "-o", a.work / "compiled.bin"], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.work / "data.npz", f"--steps={STEPS}",
-                        "--metrics", a.work / "metrics.jsonl"], check=True, stdout=subprocess.DEVNULL)
-        have = [json.loads(line)["loss"] for line in (a.work / "metrics.jsonl").read_text().splitlines()]
+        harness.run(a.bin / "zero-compile", a.work / "routing.onnx", "--loss=mse", "--labels=y", "--config", config, f"--world-size={ranks}",
+                    "-o", a.work / "compiled.bin")
+        harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", a.work / "data.npz", f"--steps={STEPS}",
+                    "--metrics", a.work / "metrics.jsonl")
+        have = [row["loss"] for row in harness.read_metrics(a.work / "metrics.jsonl")]
         want = train(weights, data, ranks)
         print(f"{ranks} ranks: {' '.join('%.7f' % v for v in have)}, NumPy {' '.join('%.7f' % v for v in want)}")
         bad.append(len(have) != STEPS or not np.allclose(have, want, rtol=2e-5))

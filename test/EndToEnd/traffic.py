@@ -4,28 +4,17 @@ The closed forms (design: reduce_at = step 2P, stage 2 with A micro-batches (A+1
 bytes) hold on the model of make_blocks.py: every bucket is read in both passes but the first layer's, whose input needs no gradient.
 Its data are float, so the first block's fc1 is read by the forward pass alone; its fc2 by both: one bucket, two gathers.
 """
-import argparse
 import json
-import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def run(*command):
-    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout
+import harness
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
-    a = parser.parse_args()
-    a.work.mkdir(parents=True, exist_ok=True)
+    a = harness.arguments(__doc__)
     model, data, config = a.work / "blocks.onnx", a.work / "blocks.npz", a.work / "config.json"
-    run(sys.executable, ROOT / "test/EndToEnd/Inputs/make_blocks.py", model, data, "--samples=96")
+    harness.run(sys.executable, harness.ROOT / "test/EndToEnd/Inputs/make_blocks.py", model, data, "--samples=96")
     failures = runs = 0
     for ranks in (2, 3, 4):
         for stage in range(4):
@@ -33,9 +22,9 @@ def main():
                 zero = {"stage": stage} | ({"reduce_at": reduce_at} if reduce_at else {})
                 config.write_text(json.dumps({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": steps, "zero_optimization": zero}))
                 common = [model, "--loss=mse", "--labels=y", "--config", config, f"--world-size={ranks}"]
-                table = run(a.bin / "zero-compile", *common, "--dump-phases", a.work / "phases", "-o", a.work / "compiled.bin")
-                run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", data, "--steps=2", "--metrics", a.work / "m.jsonl")
-                counted = [json.loads(line) for line in (a.work / "m.jsonl").read_text().splitlines()]
+                table = harness.run(a.bin / "zero-compile", *common, "--dump-phases", a.work / "phases", "-o", a.work / "compiled.bin")
+                harness.run(a.bin / "zero-run", a.work / "compiled.bin", "--comm=loopback", "--data", data, "--steps=2", "--metrics", a.work / "m.jsonl")
+                counted = harness.read_metrics(a.work / "m.jsonl")
                 printed = dict(re.findall(r"^  (all_gather|reduce_scatter|control) +(\d+)$", table.split("bytes sent")[1], re.M))
                 program = dict.fromkeys(("all_gather", "reduce_scatter", "control_sum"), 0)
                 section = None
