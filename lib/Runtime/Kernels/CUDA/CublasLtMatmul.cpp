@@ -105,7 +105,8 @@ class CublasLtMatmul final : public CudaKernel {
 public:
   /// `plannedBytes`: of the buffer that the plan gives as workspace.
   CublasLtMatmul(const CublasLtTable &table, std::shared_ptr<Handle> handle, bool isDouble, uint64_t plannedBytes)
-      : table(table), handle(std::move(handle)), isDouble(isDouble), workspaceBytes(usableBytes(plannedBytes)), product(table.MatmulDescDestroy),
+      : table(table), handle(std::move(handle)), isDouble(isDouble), plannedBytes(plannedBytes), workspaceBytes(usableBytes(plannedBytes)),
+        product(table.MatmulDescDestroy),
         lhs(table.MatrixLayoutDestroy), rhs(table.MatrixLayoutDestroy), out(table.MatrixLayoutDestroy) {}
 
   Status prepare(std::span<const int64_t> integers, std::span<void *const> pointers, bool tf32) {
@@ -126,7 +127,7 @@ public:
       return {};
     return Status::programFailed("matmul: cuBLASLt has no algorithm for " + std::to_string(batch) + " x (" + std::to_string(m) + " x " +
                                  std::to_string(k) + " by " + std::to_string(k) + " x " + std::to_string(n) + ") of " + elementName(x[0]) +
-                                 " within " + std::to_string(workspaceBytes) + " bytes of workspace");
+                                 " within " + std::to_string(plannedBytes) + " bytes of workspace");
   }
 
   Status enqueue(void *stream, void *const *pointers) override {
@@ -215,7 +216,7 @@ private:
   const CublasLtTable &table;
   std::shared_ptr<Handle> handle;
   bool isDouble, found = false;
-  uint64_t workspaceBytes;
+  uint64_t plannedBytes, workspaceBytes;
   Owned<cublasLtMatmulDesc_t> product;
   Owned<cublasLtMatrixLayout_t> lhs, rhs, out;
   cublasLtMatmulHeuristicResult_t algorithm = {};
