@@ -80,11 +80,10 @@ MadeCommand CommandFactory::makeAction(const schema::Command &command, TrafficCo
     const schema::Collective &record = *command.action_as_Collective();
     const bool reduces = record.kind() == schema::CollectiveKind::reduce_scatter;
     return device->makeExchange({record.kind(), record.element(), targetElement(record), memory.at(*record.source()), memory.at(*record.target()),
-                                record.staging() ? memory.at(*record.staging()) : nullptr,
-                                reduces ? record.target()->size() : record.source()->size(), view.addName(nameOf(record)),
-                                 record.wire_bytes(), traffic.of(record.kind()),
-                                traffic.clock},
-                               place);
+                                 record.staging() ? memory.at(*record.staging()) : nullptr,
+                                 reduces ? record.target()->size() : record.source()->size(), view.addName(nameOf(record)), record.wire_bytes(),
+                                 traffic.of(record.kind()), traffic.clock},
+                                place);
   }
   case schema::Action::NONE:
     break;
