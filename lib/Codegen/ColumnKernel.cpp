@@ -1,14 +1,14 @@
 //===- ColumnKernel.cpp - Kernels that reduce over rows -------------------===//
 //
 //   for outer: for the wanted tiles of 64 columns, a few at a time:
-//     totals = neutral                           // in stack memory
+//     totals = partials = neutral                // in stack memory
 //     for 32 rows at a time:
-//       for tile:
-//         for row in the block: partial = partial + value, in registers; store whole results
-//         totals = totals + partial
+//       for row in the block: for tile: partials = partials + value; store whole results
+//       for tile: totals = totals + partials; partials = neutral
 //     for tile: results of the totals
 //
-// Each column adds its rows in this order whichever tiles a thread has.
+// Each column adds its rows in this order whichever tiles a thread has. Row after row is the order of memory, which
+// prefetchers follow, and the partial sums stay in the first cache; those of a single tile in registers.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelEmitter.h"
@@ -18,8 +18,8 @@ using namespace mlir;
 namespace zero {
 
 static constexpr int64_t kRowBlock = 32;
-/// Tiles whose totals are on the stack together: 4096 columns.
-static constexpr int64_t kTileBlock = 64;
+/// Tiles whose sums are on the stack together: 2048 columns.
+static constexpr int64_t kTileBlock = 32;
 
 static bool isUnsigned(nn::ReduceOp op) {
   Type element = op.getOperand().getType().getElementType();
@@ -50,7 +50,8 @@ void KernelEmitter::emitColumns() {
   SmallVector<nn::ReduceOp> &reductions = passes[0].reductions;
   for (nn::ReduceOp op : reductions) {
     unsigned bytes = std::max(8u, l.registerOf(elementOf(op.getOperand())).getIntOrFloatBitWidth()) / 8;
-    totals.push_back(allocate(std::min(kTileBlock, tiles) * kCellElements * bytes));
+    for (SmallVector<Value> *sums : {&totals, &partials})
+      sums->push_back(allocate(std::min(kTileBlock, tiles) * kCellElements * bytes));
   }
   auto divide = [&](Value value, int64_t divisor) {
     return Value(arith::DivSIOp::create(builder, loc, value, index(divisor)));
@@ -65,21 +66,53 @@ void KernelEmitter::emitColumns() {
   scf::ForOp blockLoop = openLoop(firstTile, lastTile, kTileBlock);
   Value blockBegin = blockLoop.getInductionVar(),
         blockEnd = min(l.add(blockBegin, index(kTileBlock)), lastTile);
+  /// Runs `body` for the tiles of this block, with the position of each in the totals and partial sums.
+  auto forEachTileHere = [&](llvm::function_ref<void(Value tile, Value position, int64_t elements)> body) {
+    forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t elements) {
+      body(tile, l.mul(l.sub(tile, blockBegin), index(kCellElements)), elements);
+    });
+  };
+  auto getNeutral = [&](nn::ReduceOp op) { return emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand())); };
 
-  forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t) {
-    Value position = l.mul(l.sub(tile, blockBegin), index(kCellElements));
-    for (auto [op, pointer] : llvm::zip_equal(reductions, totals)) {
-      Value neutral = emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand()));
-      for (int64_t i = 0; i < kCellElements; i += kVectorElements)
-        store(neutral, pointer, l.add(position, index(i)), l.registerOf(elementOf(op.getOperand())),
-              kVectorElements);
-    }
+  forEachTileHere([&](Value, Value position, int64_t) {
+    forEachSum(position, kCellElements, [&](unsigned r, nn::ReduceOp op, Value offset) {
+      storeSum(totals[r], offset, op, getNeutral(op));
+      storeSum(partials[r], offset, op, getNeutral(op));
+    });
   });
   scf::ForOp rowBlocks = openLoop(index(0), index(shape.reduced), kRowBlock);
   Value firstRow = rowBlocks.getInductionVar(),
         lastRow = min(l.add(firstRow, index(kRowBlock)), index(shape.reduced));
-  forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t elements) {
-    emitColumnTile(outerIndex, firstRow, lastRow, tile, l.sub(tile, blockBegin), elements);
+  auto openRow = [&](ValueRange carried = {}) {
+    scf::ForOp loop = openLoop(firstRow, lastRow, 1, carried);
+    row = l.add(l.mul(outerIndex, index(shape.reduced)), loop.getInductionVar());
+    emitRowScalars(0);
+    return loop;
+  };
+  if (tiles > 1) {
+    scf::ForOp loop = openRow();
+    forEachTileHere([&](Value tile, Value position, int64_t elements) {
+      SmallVector<Value> sums = loadPartials(position, elements);
+      emitColumnVectors(tile, elements, sums);
+      storePartials(position, elements, sums);
+    });
+    closeLoop(loop);
+  } else {
+    forEachTileHere([&](Value tile, Value position, int64_t elements) {
+      SmallVector<Value> sums = loadPartials(position, elements);
+      scf::ForOp loop = openRow(sums);
+      sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      emitColumnVectors(tile, elements, sums);
+      closeLoop(loop, sums);
+      storePartials(position, elements, llvm::to_vector_of<Value>(loop.getResults()));
+    });
+  }
+  forEachTileHere([&](Value, Value position, int64_t elements) {
+    forEachSum(position, elements, [&](unsigned r, nn::ReduceOp op, Value offset) {
+      Value total = loadSum(totals[r], offset, op), partial = loadSum(partials[r], offset, op);
+      storeSum(totals[r], offset, op, emitCombine(vectors(), op.getKind(), total, partial, isUnsigned(op)));
+      storeSum(partials[r], offset, op, getNeutral(op));
+    });
   });
   closeLoop(rowBlocks);
   forEachTile(blockBegin, blockEnd, [&](Value tile, int64_t elements) {
@@ -89,35 +122,44 @@ void KernelEmitter::emitColumns() {
   closeLoop(outerLoop);
 }
 
-void KernelEmitter::emitColumnTile(Value outerIndex, Value firstRow, Value lastRow, Value tile,
-                                   Value scratchTile, int64_t elements) {
-  Lanes l = scalars();
-  Pass &pass = passes[0];
-  size_t count = pass.reductions.size(), width = llvm::divideCeil(elements, kVectorElements);
-  SmallVector<Value> partial; // vector-major
-  for (size_t k = 0; k < width; ++k)
-    for (nn::ReduceOp op : pass.reductions)
-      partial.push_back(emitNeutral(vectors(), op.getKind(), elementOf(op.getOperand())));
-  scf::ForOp loop = openLoop(firstRow, lastRow, 1, partial);
-  partial.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  row = l.add(l.mul(outerIndex, index(shape.reduced)), loop.getInductionVar());
-  emitRowScalars(0);
-  Value start = l.mul(tile, index(kCellElements));
-  for (size_t k = 0; k < width; ++k) {
-    int64_t lanes = std::min<int64_t>(kVectorElements, elements - k * kVectorElements);
-    emitChunk(pass, {l.add(start, index(k * kVectorElements)), lanes, 0},
-              MutableArrayRef(partial).slice(k * count, count));
-  }
-  closeLoop(loop, partial);
-  Value position = l.mul(scratchTile, index(kCellElements));
-  for (size_t k = 0; k < width; ++k)
-    for (auto [r, op] : llvm::enumerate(pass.reductions)) {
-      Type element = l.registerOf(elementOf(op.getOperand()));
-      Value offset = l.add(position, index(k * kVectorElements));
-      Value total = load(totals[r], offset, element, kVectorElements, kVectorElements);
-      total = emitCombine(vectors(), op.getKind(), total, loop.getResult(k * count + r), isUnsigned(op));
-      store(total, totals[r], offset, element, kVectorElements);
-    }
+Value KernelEmitter::loadSum(Value pointer, Value offset, nn::ReduceOp op) {
+  return load(pointer, offset, scalars().registerOf(elementOf(op.getOperand())), kVectorElements, kVectorElements);
+}
+
+void KernelEmitter::storeSum(Value pointer, Value offset, nn::ReduceOp op, Value sum) {
+  store(sum, pointer, offset, scalars().registerOf(elementOf(op.getOperand())), kVectorElements);
+}
+
+/// Runs `body` for each vector of `elements` columns and each reduction, in this order, with its offset in the sums.
+void KernelEmitter::forEachSum(Value position, int64_t elements,
+                               llvm::function_ref<void(unsigned, nn::ReduceOp, Value)> body) {
+  for (int64_t i = 0; i < elements; i += kVectorElements)
+    for (auto [r, op] : llvm::enumerate(passes[0].reductions))
+      body(r, op, scalars().add(position, index(i)));
+}
+
+SmallVector<Value> KernelEmitter::loadPartials(Value position, int64_t elements) {
+  SmallVector<Value> sums;
+  forEachSum(position, elements, [&](unsigned r, nn::ReduceOp op, Value offset) {
+    sums.push_back(loadSum(partials[r], offset, op));
+  });
+  return sums;
+}
+
+void KernelEmitter::storePartials(Value position, int64_t elements, ArrayRef<Value> sums) {
+  forEachSum(position, elements, [&](unsigned r, nn::ReduceOp op, Value offset) {
+    storeSum(partials[r], offset, op, sums.front());
+    sums = sums.drop_front();
+  });
+}
+
+/// Adds the current row's values of a tile to `sums`, in the order of forEachSum.
+void KernelEmitter::emitColumnVectors(Value tile, int64_t elements, MutableArrayRef<Value> sums) {
+  Value start = scalars().mul(tile, index(kCellElements));
+  size_t count = passes[0].reductions.size();
+  for (int64_t i = 0; i < elements; i += kVectorElements, sums = sums.drop_front(count))
+    emitChunk(passes[0], {scalars().add(start, index(i)), std::min(kVectorElements, elements - i), 0},
+              sums.take_front(count));
 }
 
 void KernelEmitter::emitColumnResults(Value outerIndex, Value tile, Value scratchTile, int64_t elements) {
@@ -131,12 +173,9 @@ void KernelEmitter::emitColumnResults(Value outerIndex, Value tile, Value scratc
   Value start = l.mul(tile, index(kCellElements)), position = l.mul(scratchTile, index(kCellElements));
   for (int64_t k = 0; k < elements; k += kVectorElements) {
     Chunk chunk(l.add(start, index(k)), std::min(kVectorElements, elements - k), 1);
-    for (auto [r, op] : llvm::enumerate(passes[0].reductions)) {
-      Type element = elementOf(op.getOperand());
-      Value total =
-          load(totals[r], l.add(position, index(k)), l.registerOf(element), kVectorElements, kVectorElements);
-      chunk.vectors[op.getResult()] = vectors().roundTo(total, element);
-    }
+    forEachSum(l.add(position, index(k)), kVectorElements, [&](unsigned r, nn::ReduceOp op, Value offset) {
+      chunk.vectors[op.getResult()] = vectors().roundTo(loadSum(totals[r], offset, op), elementOf(op.getOperand()));
+    });
     emitChunk(passes[1], chunk, {});
   }
 }

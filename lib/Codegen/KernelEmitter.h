@@ -77,8 +77,12 @@ private:
 
   // Columns (ColumnKernel.cpp).
   void emitColumns();
-  void emitColumnTile(mlir::Value outerIndex, mlir::Value firstRow, mlir::Value lastRow, mlir::Value tile,
-                      mlir::Value scratchTile, int64_t elements);
+  mlir::Value loadSum(mlir::Value pointer, mlir::Value offset, nn::ReduceOp op);
+  void storeSum(mlir::Value pointer, mlir::Value offset, nn::ReduceOp op, mlir::Value sum);
+  void forEachSum(mlir::Value position, int64_t elements, llvm::function_ref<void(unsigned, nn::ReduceOp, mlir::Value)> body);
+  llvm::SmallVector<mlir::Value> loadPartials(mlir::Value position, int64_t elements);
+  void storePartials(mlir::Value position, int64_t elements, llvm::ArrayRef<mlir::Value> sums);
+  void emitColumnVectors(mlir::Value tile, int64_t elements, llvm::MutableArrayRef<mlir::Value> sums);
   void emitColumnResults(mlir::Value outerIndex, mlir::Value tile, mlir::Value scratchTile, int64_t elements);
   void forEachTile(mlir::Value begin, mlir::Value end, llvm::function_ref<void(mlir::Value, int64_t)> body);
 
@@ -98,7 +102,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> offsets; // of the current row in each operand and result
   llvm::SmallVector<Pass> passes;                   // by level
   llvm::DenseMap<mlir::Value, Scratch> scratch;
-  llvm::SmallVector<mlir::Value> totals; // column sums of each reduction
+  // Column sums of each reduction: of the blocks of rows so far, and of the current one.
+  llvm::SmallVector<mlir::Value> totals, partials;
 };
 
 } // namespace zero

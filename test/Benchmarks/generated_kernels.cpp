@@ -1,9 +1,9 @@
 //===- generated_kernels.cpp - Speed of generated kernels, one thread -----===//
 //
 // ninja zero-bench-codegen && bin/zero-bench-codegen [LIMIT]: for each kernel and instruction set the best of
-// several runs beside that of a plain loop (hand_written.inc) measured in turn with it. Exit code 1 where
-// generated code takes more than LIMIT times as long. Kernels named after bf16 read and write half the bytes of their twins,
-// whose f32 loop they are measured by.
+// several runs beside that of a plain loop (hand_written.inc) measured in turn with it, and its best where its operands are in
+// memory (`cold`), as those of a step mostly are. Exit code 1 where generated code takes more than LIMIT times as long as the loop.
+// Kernels named after bf16 read and write half the bytes of their twins, whose f32 loop they are measured by.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/NN/NNOps.h"
@@ -35,6 +35,8 @@ LOOPS(gelu)
 LOOPS(softmax)
 LOOPS(layer_norm)
 LOOPS(bias_gradient)
+LOOPS(activation_gradient)
+LOOPS(norm_gradient)
 LOOPS(adam)
 LOOPS(cross_entropy)
 
@@ -80,6 +82,67 @@ const Benchmark kBenchmarks[] = {
      R"((%x: tensor<{0}x{1}xf32>) -> tensor<{1}xf32> {{
       %0 = nn.reduce sum %x axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
       return %0 : tensor<{1}xf32>
+    })"},
+    {"bias_gradient_bf16",
+     2048,
+     768,
+     {bias_gradient_v3, bias_gradient_v4},
+     R"((%x: tensor<{0}x{1}xbf16>) -> tensor<{1}xf32> {{
+      %w = nn.cast %x : tensor<{0}x{1}xbf16> to tensor<{0}x{1}xf32>
+      %0 = nn.reduce sum %w axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      return %0 : tensor<{1}xf32>
+    })"},
+    {"activation_gradient",
+     1024,
+     2048,
+     {activation_gradient_v3, activation_gradient_v4},
+     R"((%dy: tensor<{0}x{1}xf32>, %slope: tensor<{0}x{1}xf32>) -> (tensor<{0}x{1}xf32>, tensor<{1}xf32>) {{
+      %0 = nn.mul %dy, %slope : tensor<{0}x{1}xf32>
+      %1 = nn.reduce sum %0 axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      return %0, %1 : tensor<{0}x{1}xf32>, tensor<{1}xf32>
+    })",
+     /*inPlace=*/{0}},
+    {"activation_gradient_bf16",
+     1024,
+     2048,
+     {activation_gradient_v3, activation_gradient_v4},
+     R"((%dy: tensor<{0}x{1}xbf16>, %slope: tensor<{0}x{1}xbf16>) -> (tensor<{0}x{1}xbf16>, tensor<{1}xbf16>) {{
+      %0 = nn.mul %dy, %slope : tensor<{0}x{1}xbf16>
+      %w = nn.cast %0 : tensor<{0}x{1}xbf16> to tensor<{0}x{1}xf32>
+      %s = nn.reduce sum %w axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      %1 = nn.cast %s : tensor<{1}xf32> to tensor<{1}xbf16>
+      return %0, %1 : tensor<{0}x{1}xbf16>, tensor<{1}xbf16>
+    })",
+     /*inPlace=*/{0}},
+    {"norm_gradient",
+     1024,
+     512,
+     {norm_gradient_v3, norm_gradient_v4},
+     R"((%dy: tensor<{0}x{1}xf32>, %x: tensor<{0}x{1}xf32>, %mean: tensor<{0}xf32>, %rstd: tensor<{0}xf32>) -> (tensor<{1}xf32>, tensor<{1}xf32>) {{
+      %m = nn.broadcast %mean dims [0] : tensor<{0}xf32> to tensor<{0}x{1}xf32>
+      %r = nn.broadcast %rstd dims [0] : tensor<{0}xf32> to tensor<{0}x{1}xf32>
+      %d = nn.sub %x, %m : tensor<{0}x{1}xf32>
+      %n = nn.mul %d, %r : tensor<{0}x{1}xf32>
+      %p = nn.mul %dy, %n : tensor<{0}x{1}xf32>
+      %0 = nn.reduce sum %p axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      %1 = nn.reduce sum %dy axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      return %0, %1 : tensor<{1}xf32>, tensor<{1}xf32>
+    })"},
+    {"norm_gradient_bf16",
+     1024,
+     512,
+     {norm_gradient_v3, norm_gradient_v4},
+     R"((%dy: tensor<{0}x{1}xbf16>, %x: tensor<{0}x{1}xbf16>, %mean: tensor<{0}xf32>, %rstd: tensor<{0}xf32>) -> (tensor<{1}xf32>, tensor<{1}xf32>) {{
+      %wy = nn.cast %dy : tensor<{0}x{1}xbf16> to tensor<{0}x{1}xf32>
+      %wx = nn.cast %x : tensor<{0}x{1}xbf16> to tensor<{0}x{1}xf32>
+      %m = nn.broadcast %mean dims [0] : tensor<{0}xf32> to tensor<{0}x{1}xf32>
+      %r = nn.broadcast %rstd dims [0] : tensor<{0}xf32> to tensor<{0}x{1}xf32>
+      %d = nn.sub %wx, %m : tensor<{0}x{1}xf32>
+      %n = nn.mul %d, %r : tensor<{0}x{1}xf32>
+      %p = nn.mul %wy, %n : tensor<{0}x{1}xf32>
+      %0 = nn.reduce sum %p axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      %1 = nn.reduce sum %wy axes [0] : tensor<{0}x{1}xf32> to tensor<{1}xf32>
+      return %0, %1 : tensor<{1}xf32>, tensor<{1}xf32>
     })"},
     {"gelu_large",
      4096,
@@ -171,6 +234,13 @@ double cpuSeconds() {
   return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
+/// Writes more than caches hold.
+void emptyCaches() {
+  static std::vector<char> other(size_t{96} << 20);
+  static char value = 0;
+  std::fill(other.begin(), other.end(), ++value);
+}
+
 void *allocate(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
@@ -249,10 +319,21 @@ int main(int argc, char **argv) {
         double t2 = cpuSeconds();
         generated = std::min(generated, t1 - t0), plain = std::min(plain, t2 - t1);
       }
+      double cold = 1e9, plainCold = 1e9;
+      for (int i = 0; i < 5; ++i) {
+        emptyCaches();
+        double t0 = cpuSeconds();
+        kernel(pointers.data(), 0, items);
+        cold = std::min(cold, cpuSeconds() - t0);
+        emptyCaches();
+        t0 = cpuSeconds();
+        b.loops[static_cast<int>(variant)](wide.data(), b.rows, b.columns);
+        plainCold = std::min(plainCold, cpuSeconds() - t0);
+      }
       double ratio = generated / plain;
-      std::printf("  %-21s %5lld x %-5lld generated %8.1f us, loop %8.1f us, ratio %.2f, %.1f GB/s\n", b.name,
-                  (long long)b.rows, (long long)b.columns, generated * 1e6, plain * 1e6, ratio,
-                  bytes / generated * 1e-9);
+      std::printf("  %-24s %5lld x %-5lld generated %8.1f us, loop %8.1f us, ratio %.2f, %5.1f GB/s; cold %8.1f us, loop %8.1f us, %5.1f GB/s\n",
+                  b.name, (long long)b.rows, (long long)b.columns, generated * 1e6, plain * 1e6, ratio, bytes / generated * 1e-9, cold * 1e6,
+                  plainCold * 1e6, bytes / cold * 1e-9);
       if (limit > 0 && ratio > limit) {
         std::fprintf(stderr, "%s on %s takes %.2f times as long as a plain loop, more than %.2f\n", b.name,
                      variantName, ratio, limit);
