@@ -9,11 +9,10 @@ namespace zero {
 
 class CpuEvent final : public Event {
 public:
+  ~CpuEvent() override { std::lock_guard lock(mutex); } // who has seen the value may end it while `record` still wakes others
   void record(uint64_t value) override {
-    {
-      std::lock_guard lock(mutex);
-      counter.store(value, std::memory_order_release);
-    }
+    std::lock_guard lock(mutex);
+    counter.store(value, std::memory_order_release);
     changed.notify_all();
   }
 
