@@ -211,7 +211,7 @@ std::vector<DeviceResult> runOnDevice(const std::vector<Case> &cases, const Cuda
       pointers.push_back((*arena)->data() + offset);
     for (size_t i = 0; i < one.reads.size(); ++i)
       std::copy(one.reads[i].begin(), one.reads[i].end(), image.begin() + static_cast<ptrdiff_t>(placed.offsets[i]));
-    std::memset(image.data() + placed.offsets.back(), 0, sizeof(CudaStatus));
+    std::memcpy(image.data() + placed.offsets.back(), &one.raised, sizeof(CudaStatus));
     EXPECT_EQ(messageOf(gpu.upload((*arena)->data(), image.data(), image.size())), "");
     void *status = pointers.back();
     pointers.pop_back();
@@ -240,7 +240,7 @@ std::vector<DeviceResult> runOnDevice(const std::vector<Case> &cases, const Cuda
     std::memcpy(&words, statusBytes.data(), sizeof words);
     result.status = toStatus(words);
     if (words.kernel) {
-      EXPECT_EQ(words.command, 7u);
+      EXPECT_EQ(words.command, one.raised.kernel ? one.raised.command : 7u);
     }
     EXPECT_TRUE(after == expected) << one.kernel << " wrote outside of its results " << testing::PrintToString(one.integers);
     results.push_back(std::move(result));

@@ -32,6 +32,8 @@ struct Case {
   std::vector<Write> writes;
   /// Bytes by which every operand lies beside a multiple of 16.
   uint64_t misaligned = 0;
+  /// The device's status before it.
+  CudaStatus raised = {};
 };
 
 /// Numbers between -2 and 2, integers of the whole type.

@@ -66,10 +66,10 @@ uint64_t cudaWorkspaceBytes(std::string_view name, std::span<const int64_t> inte
 /// there is none of that name.
 std::string_view cudaLibrarySource(std::string_view file);
 
-/// What kernels tell the host in device memory: the index outside its axis that a step met first, in the order of commands' numbers,
-/// then of positions. All zeros: none. The executor clears it before a step and reads it with the results.
+/// What kernels tell the host in device memory: an index outside its axis, of the first launch that met any. Which one of that launch is
+/// kept, is left to the device. All zeros: none. The executor reads it with the results of a step.
 struct CudaStatus {
-  uint32_t lock;
+  uint32_t raised;
   uint32_t kernel; ///< 1 gather, 2 scatter_add, 3 scatter
   uint64_t command;
   int64_t position, index, size; ///< of the axis
