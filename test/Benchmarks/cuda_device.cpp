@@ -13,10 +13,8 @@
 using namespace zero;
 
 static Status measure(uint64_t bytes) {
-  unsigned gpus = 0;
-  while (createCudaDevice(gpus, /*shared=*/false).ok())
-    ++gpus;
-  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(0, /*shared=*/false));
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> gpus, findCudaDevices());
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(0));
   ZERO_RETURN_IF_ERROR(device->bindThread());
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", 2 * bytes));
   ZERO_ASSIGN_OR_RETURN(uint64_t otherBytes, device->otherBytes());
@@ -35,8 +33,8 @@ static Status measure(uint64_t bytes) {
       seconds.push_back(taken);
   }
   std::nth_element(seconds.begin(), seconds.begin() + 4, seconds.end());
-  std::printf("{\"name\": \"%s\", \"architecture\": \"%s\", \"gpus\": %u, \"copy_bytes_per_second\": %.0f, \"other_device_bytes\": %llu}\n",
-              device->name().c_str(), device->architecture().c_str(), gpus, 2.0 * static_cast<double>(bytes) / seconds[4],
+  std::printf("{\"name\": \"%s\", \"architecture\": \"%s\", \"gpus\": %zu, \"copy_bytes_per_second\": %.0f, \"other_device_bytes\": %llu}\n",
+              device->name().c_str(), device->architecture().c_str(), gpus.size(), 2.0 * static_cast<double>(bytes) / seconds[4],
               static_cast<unsigned long long>(otherBytes));
   return {};
 }

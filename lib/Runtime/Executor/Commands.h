@@ -95,6 +95,9 @@ public:
   virtual MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) = 0;
   virtual MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) = 0;
 
+  /// Ends the channels in order, on all ranks alike: when their work is done and nothing that was captured of it is left.
+  virtual Status close() { return {}; }
+
   /// Bytes of the device in which commands say what went wrong; none where they say it when they run.
   virtual ArenaBytes report() const { return {}; }
   /// What those bytes say.

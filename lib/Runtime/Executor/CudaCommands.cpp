@@ -126,6 +126,7 @@ public:
   Status load(const Container &container) override;
   Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
   bool needsThreads() const override { return blocks; }
+  Status close() override { return group ? group->close() : Status(); }
   MadeCommand makeKernel(KernelCall call, const CommandPlace &place) override;
   MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) override;
   MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) override;

@@ -50,8 +50,8 @@ struct Executor::Impl {
   StepResults results;
   // In the order of their lifetimes: queues end before what they use.
   std::unique_ptr<Device> device;
-  std::unique_ptr<DeviceCommands> commands; ///< null where the device only shows them
   Memory memory;
+  std::unique_ptr<DeviceCommands> commands; ///< null where the device only shows them; its channels may have registered the memory
   /// What the host writes before sections, and reads before and after them; `report` is what commands say went wrong.
   HostSlices inputs, scalars, before, after, outputs, report;
   std::unique_ptr<StreamTimes> times; ///< of a trace, on a device with streams
@@ -397,6 +397,16 @@ Status Executor::runMicroBatch(unsigned number) {
 }
 
 Status Executor::finish() { return impl->finish("update"); }
+
+Status Executor::close() {
+  ZERO_RETURN_IF_ERROR(impl->finish("update"));
+  for (std::unique_ptr<Queue> &queue : impl->queues)
+    queue->finish();
+  if (impl->bootstrap.failure().raised())
+    return impl->bootstrap.failure().status();
+  impl->onStreams.reset(); // graphs hold on to the communicators whose collectives they captured
+  return impl->commands ? impl->commands->close() : Status();
+}
 
 Status Executor::runPredict() {
   if (!impl->commands)

@@ -358,9 +358,11 @@ Status Training::run(Bootstrap &bootstrap) {
   executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;
   if (isForCuda(plan)) {
     executorOptions.comm = options.stagedChannels ? StreamComm::Staged : StreamComm::Nccl;
-    ZERO_ASSIGN_OR_RETURN(unsigned localRank, findLocalRank(bootstrap));
-    executorOptions.createDevice = [localRank, shared = executorOptions.comm == StreamComm::Staged]() -> Expected<std::unique_ptr<Device>> {
-      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(localRank, shared));
+    const bool staged = executorOptions.comm == StreamComm::Staged;
+    ZERO_ASSIGN_OR_RETURN(unsigned index, chooseDevice(bootstrap, findCudaDevices(), /*shared=*/staged));
+    const CudaDeviceOptions deviceOptions = {/*mappedByPeers=*/!staged && bootstrap.size() > 1};
+    executorOptions.createDevice = [index, deviceOptions]() -> Expected<std::unique_ptr<Device>> {
+      ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(index, deviceOptions));
       return std::unique_ptr<Device>(std::move(device));
     };
   }
@@ -407,6 +409,8 @@ Status Training::run(Bootstrap &bootstrap) {
     write(options.exportPath, [&] { return exportParameters(options.exportPath, container, *executor, bootstrap); });
     write(options.tracePath, [&] { return trace.write(options.tracePath, bootstrap); });
   }
+  if (status.ok())
+    status = executor->close();
   // While this rank's buffers live: peers may still be reading them.
   if (!status.ok() && !bootstrap.agreedOnError())
     bootstrap.abort(status);

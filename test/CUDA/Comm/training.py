@@ -1,7 +1,7 @@
-"""training.py WORK: golden mlp on two and three ranks through every --comm of a program for GPUs, on the simulated driver.
+"""training.py WORK OLD: golden mlp on two and three ranks through every --comm of a program for GPUs, on the simulated driver.
 
 Losses and exported parameters of --deterministic over NCCL, through the host (mpi, loopback) and at all stages are the same bits, in 16 bits too; sent
-bytes are those that zero-compile printed; a rank that is killed or stopped ends the job with one line.
+bytes are those that zero-compile printed; a rank that is killed or stopped ends the job with one line, also where the libraries are those of OLD, whose NCCL cannot stop a communicator without freeing it.
 """
 import hashlib
 import json
@@ -14,6 +14,7 @@ import sys
 import time
 
 WORK = pathlib.Path(sys.argv[1])
+OLD = sys.argv[2]
 GOLDEN = pathlib.Path(os.environ["ZERO_GOLDEN_DIR"])
 STEPS = 3
 
@@ -79,12 +80,13 @@ def check_orders():
         print(f"{ranks} ranks, {name}: NCCL's own sums give {'the same' if plain == host else 'other'} bits")
 
 
-def check_lost_rank(kind):
+def check_lost_rank(kind, libraries=os.environ["ZERO_CUDA_LIBRARY_PATH"]):
     """Rank 1 is stopped or killed in the middle of training."""
     recorder = WORK / f"records-{kind}"
     command = ["mpirun", "--mca", "orte_abort_on_non_zero_status", "0", "-n", 2, "zero-run", WORK / "stage3.bin", "--data", GOLDEN / "mlp.data.npz", "--epochs", 1000000,
                "--timeout-seconds=5", f"--flight-recorder={recorder}"]
-    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           env=os.environ | {"ZERO_CUDA_LIBRARY_PATH": libraries})
     for line in job.stdout:
         if line.startswith("step 10/"):
             break
@@ -108,11 +110,11 @@ def check_lost_rank(kind):
     print(f"{kind}: one line, and a flight record")
 
 
-def check_error():
+def check_error(libraries=os.environ["ZERO_CUDA_LIBRARY_PATH"]):
     """An error that NCCL finds in a collective of a replayed graph."""
     recorder = WORK / "records-error"
     said = run(["mpirun", "-n", 2, "zero-run", WORK / "stage3.bin", "--data", GOLDEN / "mlp.data.npz", "--epochs", 1000, f"--flight-recorder={recorder}"], 4,
-               ZERO_SHIM_NCCL_FAIL="1:60")
+               ZERO_SHIM_NCCL_FAIL="1:60", ZERO_CUDA_LIBRARY_PATH=libraries)
     lines = [line for line in said.splitlines() if line.startswith("zero-run: ")]
     pattern = (r"zero-run: rank 1: step [4-9]: \w+: \w+ \S+ ?(\(.*\))?: the exchange of NCCL failed: unhandled system error \(.*\): injected by ZERO_SHIM_NCCL_FAIL; "
                rf"the last collectives of each rank are in '{re.escape(str(recorder))}'")
@@ -126,3 +128,5 @@ check_orders()
 check_error()
 for kind in ("stop", "kill"):
     check_lost_rank(kind)
+check_error(OLD)
+check_lost_rank("kill", OLD)

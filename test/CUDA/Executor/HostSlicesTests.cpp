@@ -1,34 +1,25 @@
 //===- HostSlicesTests.cpp - What the host gives and takes, on a GPU ------===//
 #include "lib/Runtime/Executor/HostSlices.h"
+#include "test/CUDA/Support/OnGpu.h"
 #include <atomic>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <thread>
 
 namespace zero {
 namespace {
 
-class HostSlicesOnGpu : public testing::Test {
+class HostSlicesOnGpu : public test::OnGpu {
 protected:
-  void SetUp() override {
-    auto created = createCudaDevice(0, /*shared=*/true);
-    if (!created.ok())
-      GTEST_SKIP() << created.status().message();
-    device = std::move(*created);
-    queue = device->createQueue({"compute", 8, /*onCallingThread=*/true}, failure);
-    auto allocated = device->allocate("device", 4096);
-    ASSERT_TRUE(allocated.ok()) << allocated.status().message();
-    arena = std::move(*allocated);
+  HostSlicesOnGpu() : OnGpu(4096) {}
+  void TearDown() override { // also where a test has given up
+    goesOn = true;
+    if (compute)
+      compute->finish();
   }
   HostSlices make(unsigned copies) {
     auto made = HostSlices::create(*device, {{arena->data(), 100}, {arena->data() + 1000, 8}}, copies);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(*made);
-  }
-  uint8_t onDevice(uint64_t offset) {
-    uint8_t byte = 0xee;
-    EXPECT_TRUE(device->download(&byte, arena->data() + offset, 1).ok());
-    return byte;
   }
   static void fill(const HostSlices &slices, int value) {
     std::memset(slices.at(0), value, 100);
@@ -37,7 +28,7 @@ protected:
   /// Holds the stream until `goesOn`.
   void hold() {
     ASSERT_TRUE(device->callHost(
-                          queue->stream(),
+                          compute->stream(),
                           [](void *argument) {
                             while (!*static_cast<std::atomic<bool> *>(argument))
                               std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -47,10 +38,6 @@ protected:
   }
 
   std::atomic<bool> goesOn = false;
-  Failure failure;
-  std::unique_ptr<StreamDevice> device;
-  std::unique_ptr<Arena> arena;
-  std::unique_ptr<Queue> queue;
 };
 
 /// While a batch waits behind what the device still does, the host writes the next one, and neither changes the other.
@@ -59,36 +46,36 @@ TEST_F(HostSlicesOnGpu, TheNextBatchIsWrittenWhileOneIsOnItsWay) {
   hold();
   fill(slices, 1);
   std::byte *first = slices.at(0);
-  ASSERT_TRUE(slices.send(*queue, {}, failure).ok()); // returns, although the stream is held
+  ASSERT_TRUE(slices.send(*compute, {}, failure).ok()); // returns, although the stream is held
   EXPECT_NE(slices.at(0), first);
   fill(slices, 2);
-  EXPECT_EQ(onDevice(0), 0);
+  EXPECT_EQ(byteAt(0), 0);
   goesOn = true;
-  queue->finish();
-  EXPECT_EQ(onDevice(99), 1);
-  EXPECT_EQ(onDevice(1007), 1);
-  ASSERT_TRUE(slices.send(*queue, {}, failure).ok());
+  compute->finish();
+  EXPECT_EQ(byteAt(99), 1);
+  EXPECT_EQ(byteAt(1007), 1);
+  ASSERT_TRUE(slices.send(*compute, {}, failure).ok());
   EXPECT_EQ(slices.at(0), first);
-  queue->finish();
-  EXPECT_EQ(onDevice(0), 2);
-  EXPECT_EQ(onDevice(100), 0); // between them nothing is written
+  compute->finish();
+  EXPECT_EQ(byteAt(0), 2);
+  EXPECT_EQ(byteAt(100), 0); // between them nothing is written
 }
 
 TEST_F(HostSlicesOnGpu, OnlyWhatASectionReadsIsSent) {
   HostSlices slices = make(2);
   fill(slices, 5);
-  ASSERT_TRUE(slices.send(*queue, {false, true}, failure).ok());
-  queue->finish();
-  EXPECT_EQ(onDevice(0), 0);
-  EXPECT_EQ(onDevice(1000), 5);
+  ASSERT_TRUE(slices.send(*compute, {false, true}, failure).ok());
+  compute->finish();
+  EXPECT_EQ(byteAt(0), 0);
+  EXPECT_EQ(byteAt(1000), 5);
 }
 
 TEST_F(HostSlicesOnGpu, WhatIsFetchedIsThereAfterTheWait) {
   HostSlices slices = make(1);
   hold();
-  ASSERT_TRUE(device->fillAsync(arena->data(), 9, 4096, queue->stream()).ok());
-  ASSERT_TRUE(slices.fetch(*queue).ok());
-  ASSERT_TRUE(device->fillAsync(arena->data(), 3, 4096, queue->stream()).ok()); // later
+  ASSERT_TRUE(device->fillAsync(arena->data(), 9, 4096, compute->stream()).ok());
+  ASSERT_TRUE(slices.fetch(*compute).ok());
+  ASSERT_TRUE(device->fillAsync(arena->data(), 3, 4096, compute->stream()).ok()); // later
   EXPECT_NE(*slices.at(1), std::byte(9));
   goesOn = true;
   ASSERT_TRUE(slices.wait(failure).ok());
@@ -99,13 +86,13 @@ TEST_F(HostSlicesOnGpu, WhatIsFetchedIsThereAfterTheWait) {
 TEST_F(HostSlicesOnGpu, AFailureEndsTheWait) {
   HostSlices slices = make(1);
   hold();
-  ASSERT_TRUE(slices.fetch(*queue).ok());
+  ASSERT_TRUE(slices.fetch(*compute).ok());
   std::thread raiser([&] { failure.raise(Status::communication("a peer is lost")); });
   EXPECT_EQ(slices.wait(failure).message(), "a peer is lost");
   raiser.join();
   goesOn = true;
   Failure none; // the copy is still to come
-  EXPECT_TRUE(device->synchronize(queue->stream(), none));
+  EXPECT_TRUE(device->synchronize(compute->stream(), none));
 }
 
 } // namespace

@@ -40,7 +40,7 @@ private:
       why = status.message();
   }
   Status open() {
-    ZERO_ASSIGN_OR_RETURN(device, createCudaDevice(0, /*shared=*/true));
+    ZERO_ASSIGN_OR_RETURN(device, createCudaDevice(0));
     ZERO_RETURN_IF_ERROR(device->bindThread());
     ZERO_ASSIGN_OR_RETURN(arena, device->allocate("tensors", kBytes));
     queue = device->createQueue({.name = "kernels", .capacity = 16}, failure);

@@ -160,7 +160,7 @@ std::vector<Bytes> runOnHost(const Case &one) {
 }
 
 StreamDevice *device() {
-  static Expected<std::unique_ptr<StreamDevice>> made = createCudaDevice(0, true);
+  static Expected<std::unique_ptr<StreamDevice>> made = createCudaDevice(0);
   if (!made.ok())
     return nullptr;
   EXPECT_EQ(messageOf((*made)->bindThread()), "");

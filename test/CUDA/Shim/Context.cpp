@@ -79,9 +79,34 @@ Handles<Event> &events() {
   return *all;
 }
 
-int deviceCount() {
-  return static_cast<int>(std::min<uint64_t>(numberSetting("ZERO_SHIM_DEVICES", 8), kMostDevices));
+std::string uuidText(int physical) {
+  char text[48];
+  std::snprintf(text, sizeof text, "GPU-5a65726f-7368-696d-0000-%012x", static_cast<unsigned>(physical));
+  return text;
 }
+
+/// By the process's numbers.
+static std::vector<int> visibleDevices() {
+  std::vector<int> visible;
+  const int all = static_cast<int>(std::min<uint64_t>(numberSetting("ZERO_SHIM_DEVICES", 8), kMostDevices));
+  const char *wish = std::getenv("CUDA_VISIBLE_DEVICES");
+  for (int device = 0; !wish && device < all; ++device)
+    visible.push_back(device);
+  std::istringstream list(wish ? wish : "");
+  for (std::string one; std::getline(list, one, ',');) {
+    int device = 0;
+    while (device < all && one != std::to_string(device) && one != uuidText(device))
+      ++device;
+    if (device == all)
+      break; // CUDA reads up to the first that there is not
+    visible.push_back(device);
+  }
+  return visible;
+}
+
+int deviceCount() { return static_cast<int>(visibleDevices().size()); }
+
+int physicalDevice(int device) { return visibleDevices()[static_cast<size_t>(device)]; }
 
 Context &contextOf(int device) {
   static auto *all = [] {
@@ -123,6 +148,11 @@ CUresult enter(const char *call, Needs needs) {
   return context->failure();
 }
 
+CUresult enterStream(const char *call, CUstream handle, std::shared_ptr<Stream> &stream) {
+  CUresult error = enter(call, Needs::CurrentContext);
+  return error ? error : findStream(call, handle, stream);
+}
+
 CUresult findStream(const char *call, CUstream handle, std::shared_ptr<Stream> &stream) {
   stream = streams().find(numberOf(handle));
   if (!stream)
@@ -150,6 +180,9 @@ int deviceOf(CUstream handle) {
 CUresult takeDeviceMemory(int device, int64_t bytes) {
   return DeviceBytes::get().take(device, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
+
+void holdMemory(const void *address, uint64_t bytes, const std::string &by) { HeldMemory::get().hold(address, bytes, by); }
+void releaseMemory(const void *address, uint64_t bytes) { HeldMemory::get().release(address, bytes); }
 
 CUresult checkDeviceRange(const char *call, const DeviceRange &range) {
   Place place = DeviceMemory::get().find(range.address, range.bytes, currentDevice(), range.access);

@@ -83,11 +83,17 @@ CUcontext handleOf(const Context &context);
 /// Null where the handle is none of a context.
 Context *contextOf(CUcontext handle);
 
+/// Devices that the process sees: of ZERO_SHIM_DEVICES those of CUDA_VISIBLE_DEVICES, in its order; all where that is not set.
 int deviceCount();
+/// "GPU-...", of the device behind a number of the process.
+std::string uuidText(int physical);
 
 /// What every entry point begins with: the simulated failure, the driver not initialized, no context, an error that sticks.
 enum class Needs { Nothing, Driver, CurrentContext };
 CUresult enter(const char *call, Needs needs);
+
+/// What entry points that take a stream begin with: `enter`, and a live stream of the current context.
+CUresult enterStream(const char *call, CUstream handle, std::shared_ptr<Stream> &stream);
 
 /// A live stream of the current context, or the error that `call` gives.
 CUresult findStream(const char *call, CUstream handle, std::shared_ptr<Stream> &stream);

@@ -106,6 +106,20 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   return findDevice("cuDeviceGetName", device);
 }
 
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
+  if (CUresult error = enter("cuDeviceGetUuid", Needs::Driver))
+    return error;
+  if (CUresult error = findDevice("cuDeviceGetUuid", device))
+    return error;
+  std::string digits;
+  for (char c : uuidText(physicalDevice(device)).substr(4))
+    if (c != '-')
+      digits += c;
+  for (size_t i = 0; i < sizeof uuid->bytes; ++i)
+    uuid->bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
   if (CUresult error = enter("cuDeviceTotalMem", Needs::Driver))
     return error;
@@ -125,9 +139,11 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     break;
   case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-  case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
   case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     *value = 1;
+    break;
+  case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    *value = setting("ZERO_SHIM_HANDLE_TYPES") != "none";
     break;
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = 4;
@@ -145,7 +161,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     *value = 99 << 10;
     break;
   case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-    *value = device + 1;
+    *value = physicalDevice(device) + 1;
     break;
   case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
   case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
@@ -264,6 +280,7 @@ constexpr ErrorText kErrors[] = {
     {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
     {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},

@@ -5,10 +5,8 @@ using namespace zero::shim;
 
 CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
   constexpr const char *kCall = "cuStreamBeginCapture";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   std::lock_guard lock(stream->context.mutex);
   if (stream->capture)
@@ -27,10 +25,8 @@ CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
   constexpr const char *kCall = "cuStreamEndCapture";
   *graph = nullptr;
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   std::lock_guard lock(stream->context.mutex);
   std::shared_ptr<Capture> capture = stream->capture;
@@ -54,10 +50,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
   constexpr const char *kCall = "cuStreamIsCapturing";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   std::lock_guard lock(stream->context.mutex);
   *status = !stream->capture                         ? CU_STREAM_CAPTURE_STATUS_NONE
@@ -100,10 +94,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph handle, unsigned
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   constexpr const char *kCall = "cuGraphLaunch";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, streamHandle, stream))
+  if (CUresult error = enterStream(kCall, streamHandle, stream))
     return error;
   std::shared_ptr<GraphExec> exec = graphExecs().find(numberOf(handle));
   if (!exec)

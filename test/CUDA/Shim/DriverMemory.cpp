@@ -50,10 +50,8 @@ CUresult copy(const char *call, const Side &to, const Side &from, uint64_t bytes
 }
 
 CUresult enqueueCopy(const char *call, const Side &to, const Side &from, uint64_t bytes, CUstream handle) {
-  if (CUresult error = enter(call, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(call, handle, stream))
+  if (CUresult error = enterStream(call, handle, stream))
     return error;
   if (!bytes)
     return CUDA_SUCCESS;
@@ -150,6 +148,14 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     return error;
   if (CUresult error = checkProperties("cuMemCreate", properties))
     return error;
+  // Some systems have no such handles and say so (WSL 2), others do not hand them out (containers).
+  if (properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+    const std::string handles = setting("ZERO_SHIM_HANDLE_TYPES");
+    if (handles == "none")
+      return misuse(CUDA_ERROR_NOT_SUPPORTED, "cuMemCreate", "handles are asked for that the device's attributes deny");
+    if (handles == "refused")
+      return CUDA_ERROR_NOT_PERMITTED;
+  }
   if (!size || size % kPage || flags)
     return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemCreate", text(size, " bytes are no multiple of the granularity ", kPage));
   std::shared_ptr<PhysicalMemory> memory;

@@ -55,10 +55,8 @@ CUresult cuStreamDestroy(CUstream handle) {
 
 CUresult cuStreamSynchronize(CUstream handle) {
   constexpr const char *kCall = "cuStreamSynchronize";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   auto done = std::make_shared<Completion>();
   {
@@ -72,10 +70,8 @@ CUresult cuStreamSynchronize(CUstream handle) {
 
 CUresult cuStreamQuery(CUstream handle) {
   constexpr const char *kCall = "cuStreamQuery";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   std::lock_guard lock(stream->context.mutex);
   if (stream->capture)
@@ -105,10 +101,8 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int *priority) {
-  if (CUresult error = enter("cuStreamGetPriority", Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream("cuStreamGetPriority", handle, stream))
+  if (CUresult error = enterStream("cuStreamGetPriority", handle, stream))
     return error;
   *priority = std::clamp(stream->priority, -5, 0);
   return CUDA_SUCCESS;
@@ -126,10 +120,8 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *context) {
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *argument) {
   constexpr const char *kCall = "cuLaunchHostFunc";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
-    return error;
   std::shared_ptr<Stream> stream;
-  if (CUresult error = findStream(kCall, handle, stream))
+  if (CUresult error = enterStream(kCall, handle, stream))
     return error;
   if (!function)
     return misuse(CUDA_ERROR_INVALID_VALUE, kCall, "there is no function");
@@ -164,13 +156,11 @@ CUresult cuEventDestroy(CUevent handle) {
 
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned flags) {
   constexpr const char *kCall = "cuEventRecord";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = enterStream(kCall, streamHandle, stream))
     return error;
   std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
   if (CUresult error = findEvent(kCall, handle, event))
-    return error;
-  if (CUresult error = findStream(kCall, streamHandle, stream))
     return error;
   if (&event->context != &stream->context)
     return misuse(CUDA_ERROR_INVALID_HANDLE, kCall, text(event->name, " and ", stream->name, " are of different devices"));
@@ -195,13 +185,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWit
 
 CUresult cuStreamWaitEvent(CUstream streamHandle, CUevent handle, unsigned flags) {
   constexpr const char *kCall = "cuStreamWaitEvent";
-  if (CUresult error = enter(kCall, Needs::CurrentContext))
+  std::shared_ptr<Stream> stream;
+  if (CUresult error = enterStream(kCall, streamHandle, stream))
     return error;
   std::shared_ptr<Event> event;
-  std::shared_ptr<Stream> stream;
   if (CUresult error = findEvent(kCall, handle, event))
-    return error;
-  if (CUresult error = findStream(kCall, streamHandle, stream))
     return error;
 
   std::shared_ptr<Completion> recorded;

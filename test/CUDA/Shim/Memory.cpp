@@ -54,6 +54,31 @@ Handles<PhysicalMemory> &memoryHandles() {
   return *all;
 }
 
+HeldMemory &HeldMemory::get() {
+  static auto *held = new HeldMemory;
+  return *held;
+}
+
+void HeldMemory::hold(const void *address, uint64_t bytes, const std::string &by) {
+  std::lock_guard lock(mutex);
+  holds.push_back({reinterpret_cast<uint64_t>(address), bytes, by});
+}
+
+void HeldMemory::release(const void *address, uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto found = std::find_if(holds.begin(), holds.end(), [&](const Hold &hold) { return hold.address == reinterpret_cast<uint64_t>(address) && hold.bytes == bytes; });
+  if (found != holds.end())
+    holds.erase(found);
+}
+
+std::string HeldMemory::holder(uint64_t address, uint64_t bytes) const {
+  std::lock_guard lock(mutex);
+  for (const Hold &hold : holds)
+    if (hold.address < address + bytes && address < hold.address + hold.bytes)
+      return hold.by;
+  return "";
+}
+
 DeviceMemory &DeviceMemory::get() {
   static auto *memory = new DeviceMemory;
   return *memory;
@@ -116,6 +141,8 @@ CUresult DeviceMemory::unmap(CUdeviceptr address, uint64_t size) {
   auto mapping = found ? found->mappings.find(address) : std::map<uint64_t, Mapping>::iterator();
   if (!found || found->isAllocation || mapping == found->mappings.end() || mapping->second.size != size)
     return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemUnmap", text(size, " bytes at ", hex(address), " were not mapped so"));
+  if (std::string holder = HeldMemory::get().holder(address, size); !holder.empty())
+    return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemUnmap", text(size, " bytes at ", hex(address), " are still registered by ", holder));
   closePages(address + found->distance, size);
   found->mappings.erase(mapping);
   return CUDA_SUCCESS;
@@ -162,6 +189,8 @@ CUresult DeviceMemory::freeAllocation(CUdeviceptr address) {
   Reservation *found = around(address);
   if (!found || !found->isAllocation || address != found->base + found->mappings.begin()->second.begin)
     return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemFree", text(hex(address), " was not given by cuMemAlloc, or was freed"));
+  if (std::string holder = HeldMemory::get().holder(found->base, found->size); !holder.empty())
+    return misuse(CUDA_ERROR_INVALID_VALUE, "cuMemFree", text("memory at ", hex(address), " is still registered by ", holder));
   closePages(found->base + found->distance, found->size);
   reservations.erase(found->base - found->gap);
   return CUDA_SUCCESS;

@@ -92,6 +92,24 @@ private:
   std::map<uint64_t, Reservation> reservations; ///< by base - gap
 };
 
+/// Device memory that libraries hold on to.
+class HeldMemory {
+public:
+  static HeldMemory &get();
+  void hold(const void *address, uint64_t bytes, const std::string &by);
+  void release(const void *address, uint64_t bytes);
+  /// Who holds any of these bytes; empty: nobody.
+  std::string holder(uint64_t address, uint64_t bytes) const;
+
+private:
+  struct Hold {
+    uint64_t address, bytes;
+    std::string by;
+  };
+  mutable std::mutex mutex;
+  std::vector<Hold> holds;
+};
+
 /// Pinned memory of the host.
 class HostMemory {
 public:

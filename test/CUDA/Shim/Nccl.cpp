@@ -3,6 +3,10 @@
 // The entry points that the runtime uses, over NcclWorld: in stream order, with the waits, errors and aborts of the real one. Ranks that do not
 // agree about a collective, which would hang or spoil numbers there, are named. ZERO_SHIM_NCCL_FAIL=RANK:NUMBER: the collective with that
 // number (from 1, over all communicators) of that rank ends in an asynchronous error; number 0: its first communicator does not connect.
+// ZERO_SHIM_NCCL_HANG=RANK:NUMBER: it never ends, whatever is done. ZERO_SHIM_NCCL_STICK=RANK:NUMBER: the call with that number of that rank
+// does not return before its communicator is stopped.
+//
+// Built twice: with ZERO_SHIM_OLD_NCCL as a library that has no ncclCommRevoke.
 //
 //===----------------------------------------------------------------------===//
 #include "test/CUDA/Shim/NcclSums.h"
@@ -35,6 +39,11 @@ struct Communicator {
   std::mutex errorMutex;
   std::string lastError;
   std::map<void *, std::pair<const void *, size_t>> registered;
+  /// Held by what is enqueued and not through, and by graphs that captured it.
+  std::shared_ptr<int> uses = std::make_shared<int>(0);
+  std::atomic<int> running = 0; ///< operations that the device is in
+  std::atomic<int> calls = 0;   ///< that threads are in
+  std::atomic<bool> revoked = false;
 
   void fail(ncclResult_t error, const std::string &text) {
     std::lock_guard lock(errorMutex);
@@ -46,6 +55,16 @@ struct Communicator {
     while (!aborted)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+};
+
+/// Counts as long as it lives.
+class Counted {
+public:
+  explicit Counted(std::atomic<int> &count) : count(count) { ++count; }
+  ~Counted() { --count; }
+
+private:
+  std::atomic<int> &count;
 };
 
 std::mutex liveMutex;
@@ -68,13 +87,24 @@ ncclResult_t failed(ncclResult_t code, const std::string &what) {
   return code;
 }
 
-/// Whether ZERO_SHIM_NCCL_FAIL means this collective of `rank`.
-bool failsAt(unsigned rank, uint64_t number) {
-  static const std::string wanted = setting("ZERO_SHIM_NCCL_FAIL");
+bool isWanted(const std::string &wanted, unsigned rank, uint64_t number) {
   return !wanted.empty() && wanted == std::to_string(rank) + ":" + std::to_string(number);
 }
-/// Collectives that a rank has come to; ranks of one process count apart.
-std::atomic<uint64_t> collectivesOf[64];
+/// Whether ZERO_SHIM_NCCL_FAIL or ZERO_SHIM_NCCL_HANG means this collective of `rank`, ZERO_SHIM_NCCL_STICK this call.
+bool failsAt(unsigned rank, uint64_t number) {
+  static const std::string wanted = setting("ZERO_SHIM_NCCL_FAIL");
+  return isWanted(wanted, rank, number);
+}
+bool hangsAt(unsigned rank, uint64_t number) {
+  static const std::string wanted = setting("ZERO_SHIM_NCCL_HANG");
+  return isWanted(wanted, rank, number);
+}
+bool sticksAt(unsigned rank, uint64_t number) {
+  static const std::string wanted = setting("ZERO_SHIM_NCCL_STICK");
+  return isWanted(wanted, rank, number);
+}
+/// Collectives that a rank has come to, and calls of it for them; ranks of one process count apart.
+std::atomic<uint64_t> collectivesOf[64], callsOf[64];
 
 /// One call between ncclGroupStart and ncclGroupEnd.
 struct Operation {
@@ -95,9 +125,13 @@ thread_local std::vector<Operation> group;
 /// Runs on the stream: counts, fails where asked, and gives what the exchange comes to.
 CUresult runExchange(Communicator &communicator, const char *call, const std::vector<NcclTransfer> &transfers) {
   std::string error;
+  Counted running(communicator.running);
   if (communicator.aborted) // what was enqueued before comes to an end
     return CUDA_SUCCESS;
-  if (failsAt(communicator.world->rank(), ++collectivesOf[communicator.world->rank()])) {
+  const uint64_t number = ++collectivesOf[communicator.world->rank()];
+  while (hangsAt(communicator.world->rank(), number))
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (failsAt(communicator.world->rank(), number)) {
     communicator.fail(ncclSystemError, "injected by ZERO_SHIM_NCCL_FAIL");
     communicator.waitForAbort();
     return CUDA_SUCCESS;
@@ -172,7 +206,7 @@ CUresult enqueueCollective(const Operation &what, unsigned kind) {
   StreamWork work;
   work.name = what.call;
   work.ranges = {{what.source, sourceCount * size, Access::Read}, {what.target, targetCount * size, Access::Write}};
-  work.run = [what, kind](std::span<std::byte *const> memory) {
+  work.run = [what, kind, use = what.communicator->uses](std::span<std::byte *const> memory) {
     return kind == kAllGather ? runAllGather(*what.communicator, what, memory[0], memory[1])
                               : runReduction(*what.communicator, what, memory[0], memory[1], kind == kAllReduce);
   };
@@ -184,7 +218,7 @@ CUresult enqueuePointToPoint(const std::vector<Operation> &operations) {
   work.name = operations.front().call;
   for (const Operation &one : operations)
     work.ranges.push_back({one.target ? one.target : one.source, one.count * ncclSizeOf(one.type), one.target ? Access::Write : Access::Read});
-  work.run = [operations](std::span<std::byte *const> memory) {
+  work.run = [operations, use = operations.front().communicator->uses](std::span<std::byte *const> memory) {
     Communicator &communicator = *operations.front().communicator;
     std::lock_guard lock(communicator.mutex);
     std::vector<NcclTransfer> transfers;
@@ -209,7 +243,57 @@ unsigned kindOf(const Operation &what) {
                                                      : kReduceScatter;
 }
 
+/// How a communicator ends.
+enum class Ending { Destroy, Abort, Revoke };
+struct Ended {
+  std::shared_ptr<Communicator> communicator;
+  ncclComm_t handle;
+  Ending ending;
+};
+thread_local std::vector<Ended> endings;
+
+/// Blocks as NCCL does: it waits for the graphs that captured a communicator; to destroy it, for all ranks; an abort alone frees memory, for
+/// which the device waits until nothing runs on it, and of several aborts in a group each has stopped its work before any is waited for.
+ncclResult_t endAll() {
+  std::vector<Ended> all = std::move(endings);
+  endings.clear();
+  auto waitUntil = [](auto condition) {
+    while (!condition())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  ncclResult_t result = ncclSuccess;
+  for (const auto &[communicator, handle, ending] : all) {
+    if (ending == Ending::Revoke) {
+      waitUntil([&] { return communicator->running == 0; });
+      communicator->revoked = true;
+      continue;
+    }
+    waitUntil([&] { return communicator->uses.use_count() == 1; });
+    if (ending == Ending::Abort)
+      waitUntil([&] {
+        std::lock_guard lock(liveMutex);
+        for (const auto &[other, candidate] : live)
+          if (candidate->device == communicator->device && candidate->running)
+            return false;
+        return true;
+      });
+    communicator->world->leave();
+    if (ending == Ending::Destroy)
+      waitUntil([&] {
+        if (!communicator->world->haveAllLeft() && communicator->world->lostPeer() >= 0)
+          result = failed(ncclRemoteError, "a peer ended while the communicator was destroyed");
+        return result != ncclSuccess || communicator->world->haveAllLeft();
+      });
+    std::lock_guard lock(liveMutex);
+    live.erase(handle);
+    takeDeviceMemory(communicator->device, -kCommunicatorBytes);
+  }
+  return result;
+}
+
 ncclResult_t submitGroup() {
+  if (!endings.empty())
+    return endAll();
   std::vector<Operation> operations = std::move(group);
   group.clear();
   std::vector<bool> done(operations.size());
@@ -241,6 +325,12 @@ ncclResult_t add(Operation what) {
   what.communicator = find(what.handle);
   if (!what.communicator)
     return refuse(ncclInvalidArgument, what.call, "the communicator is none, or was destroyed");
+  Counted call(what.communicator->calls);
+  const unsigned self = what.communicator->world->rank();
+  if (sticksAt(self, ++callsOf[self]))
+    what.communicator->waitForAbort();
+  if (what.communicator->aborted)
+    return failed(ncclInvalidUsage, "the communicator was stopped");
   if (ncclSizeOf(what.type) == 0)
     return refuse(ncclInvalidArgument, what.call, "the simulation has no elements of type " + std::to_string(what.type));
   if (what.isPointToPoint && what.peer >= what.communicator->world->ranks())
@@ -262,31 +352,29 @@ ncclResult_t add(Operation what) {
   return groupDepth ? ncclSuccess : submitGroup();
 }
 
-/// A communicator that nobody destroyed or aborted is found at the end of the process.
-struct LeakCheck {
-  ~LeakCheck() {
-    if (!live.empty() && exitsOnMisuse())
-      endProcess("exit", std::to_string(live.size()) + " communicators of NCCL were not destroyed");
-  }
-} leakCheck;
+/// A process that ends well has destroyed or aborted its communicators.
+void reportAtExit(int status, void *) {
+  if (status == 0 && !live.empty() && exitsOnMisuse())
+    endProcess("exit", std::to_string(live.size()) + " communicators of NCCL were not destroyed");
+}
+const int reportsAtExit = ::on_exit(reportAtExit, nullptr);
 
-ncclResult_t release(ncclComm_t handle, bool abort, const char *call) {
-  std::shared_ptr<Communicator> communicator;
-  {
-    std::lock_guard lock(liveMutex);
-    auto found = live.find(handle);
-    if (found != live.end()) {
-      communicator = found->second;
-      live.erase(found);
-    }
-  }
-  if (!communicator)
-    return refuse(ncclInvalidArgument, call, "the communicator is none, or was destroyed");
-  if (!abort && !communicator->registered.empty())
+ncclResult_t end(ncclComm_t handle, Ending ending, const char *call) {
+  std::shared_ptr<Communicator> communicator = find(handle);
+  if (!communicator || (ending == Ending::Revoke && communicator->aborted))
+    return refuse(ncclInvalidArgument, call, communicator ? "the communicator was stopped already" : "the communicator is none, or was destroyed");
+  if (ending == Ending::Destroy && !communicator->registered.empty())
     return refuse(ncclInvalidUsage, call, std::to_string(communicator->registered.size()) + " buffers are still registered");
-  communicator->aborted = abort;
-  takeDeviceMemory(communicator->device, -kCommunicatorBytes);
-  return ncclSuccess;
+#ifndef ZERO_SHIM_OLD_NCCL
+  if (ending == Ending::Abort && communicator->calls)
+    return refuse(ncclInvalidUsage, call, "it frees what a call of another thread uses; ncclCommRevoke stops that call");
+#endif
+  for (const auto &[registration, memory] : communicator->registered)
+    releaseMemory(memory.first, memory.second);
+  communicator->registered.clear();
+  communicator->aborted = ending != Ending::Destroy;
+  endings.push_back({communicator, handle, ending});
+  return groupDepth ? ncclSuccess : endAll();
 }
 
 } // namespace
@@ -296,7 +384,12 @@ extern "C" {
 ncclResult_t ncclGetVersion(int *version) {
   if (injectedFailure("ncclGetVersion"))
     return failed(ncclInternalError, "injected by ZERO_SHIM_FAIL");
-  *version = static_cast<int>(numberSetting("ZERO_SHIM_NCCL_VERSION", NCCL_VERSION_CODE));
+#ifdef ZERO_SHIM_OLD_NCCL
+  constexpr int kVersion = NCCL_VERSION(2, 27, 3);
+#else
+  constexpr int kVersion = NCCL_VERSION_CODE;
+#endif
+  *version = static_cast<int>(numberSetting("ZERO_SHIM_NCCL_VERSION", kVersion));
   return ncclSuccess;
 }
 
@@ -326,7 +419,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *handle, int ranks, ncclUniqueId id, in
   auto communicator = std::make_shared<Communicator>();
   communicator->device = device;
   std::string error;
-  communicator->world = NcclWorld::join(std::string(id.internal), static_cast<unsigned>(ranks), static_cast<unsigned>(rank), static_cast<uint64_t>(device), error);
+  communicator->world = NcclWorld::join(std::string(id.internal), static_cast<unsigned>(ranks), static_cast<unsigned>(rank), static_cast<uint64_t>(physicalDevice(device)), error);
   if (!communicator->world) {
     takeDeviceMemory(device, -kCommunicatorBytes);
     return failed(ncclInvalidUsage, error);
@@ -337,8 +430,13 @@ ncclResult_t ncclCommInitRank(ncclComm_t *handle, int ranks, ncclUniqueId id, in
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommDestroy(ncclComm_t handle) { return release(handle, /*abort=*/false, "ncclCommDestroy"); }
-ncclResult_t ncclCommAbort(ncclComm_t handle) { return release(handle, /*abort=*/true, "ncclCommAbort"); }
+ncclResult_t ncclCommDestroy(ncclComm_t handle) { return end(handle, Ending::Destroy, "ncclCommDestroy"); }
+ncclResult_t ncclCommAbort(ncclComm_t handle) { return end(handle, Ending::Abort, "ncclCommAbort"); }
+#ifndef ZERO_SHIM_OLD_NCCL
+ncclResult_t ncclCommRevoke(ncclComm_t handle, int flags) {
+  return flags == NCCL_REVOKE_DEFAULT ? end(handle, Ending::Revoke, "ncclCommRevoke") : refuse(ncclInvalidArgument, "ncclCommRevoke", "there are no flags");
+}
+#endif
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t *error) {
   std::shared_ptr<Communicator> communicator = find(handle);
@@ -359,6 +457,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void *buffer, size_t size
   std::lock_guard lock(communicator->errorMutex);
   *registration = reinterpret_cast<void *>(communicator->registered.size() + 1);
   communicator->registered[*registration] = {buffer, size};
+  holdMemory(buffer, size, "NCCL");
   return ncclSuccess;
 }
 
@@ -367,8 +466,11 @@ ncclResult_t ncclCommDeregister(const ncclComm_t handle, void *registration) {
   if (!communicator)
     return refuse(ncclInvalidArgument, "ncclCommDeregister", "the communicator is none, or was destroyed");
   std::lock_guard lock(communicator->errorMutex);
-  if (!communicator->registered.erase(registration))
+  auto found = communicator->registered.find(registration);
+  if (found == communicator->registered.end())
     return refuse(ncclInvalidArgument, "ncclCommDeregister", "the buffer is not registered");
+  releaseMemory(found->second.first, found->second.second);
+  communicator->registered.erase(found);
   return ncclSuccess;
 }
 

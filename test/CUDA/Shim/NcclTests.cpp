@@ -1,5 +1,7 @@
 //===- NcclTests.cpp - The simulated NCCL ---------------------------------===//
 #include "test/CUDA/Shim/DriverTest.h"
+#include <chrono>
+#include <future>
 #include <nccl.h>
 #include <thread>
 
@@ -109,6 +111,105 @@ TEST_F(ShimNccl, ACapturedCollectiveRunsAtEachReplay) {
   });
 }
 
+/// Whether `call` goes on for a while; it has ended when this returns to the caller's `finish`.
+struct Blocking {
+  explicit Blocking(std::function<void()> call) : done(std::async(std::launch::async, std::move(call))) {}
+  bool isBlocked() const { return done.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout; }
+  std::future<void> done;
+};
+
+TEST_F(ShimNccl, ACommunicatorWaitsForItsGraphs) {
+  for (bool abort : {false, true})
+    runRanks(1, [&](Rank &self) {
+      CUdeviceptr values = self.upload({1});
+      CUgraph graph = nullptr;
+      CUgraphExec replay = nullptr;
+      EXPECT_CUDA(cuStreamBeginCapture(self.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+      EXPECT_EQ(ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream), ncclSuccess);
+      EXPECT_CUDA(cuStreamEndCapture(self.stream, &graph));
+      EXPECT_CUDA(cuGraphInstantiate(&replay, graph, 0));
+      EXPECT_CUDA(cuGraphDestroy(graph));
+      Blocking end([&] { EXPECT_EQ(abort ? ncclCommAbort(self.communicator) : ncclCommDestroy(self.communicator), ncclSuccess); });
+      EXPECT_TRUE(end.isBlocked());
+      EXPECT_CUDA(cuGraphExecDestroy(replay));
+      end.done.wait();
+      self.communicator = nullptr;
+      self.take(values, 1);
+    });
+}
+
+TEST_F(ShimNccl, ADestroyWaitsForAllRanks) {
+  std::atomic<bool> isLast = false;
+  runRanks(2, [&](Rank &self) {
+    if (self.rank == 0) {
+      Blocking end([&] { EXPECT_EQ(ncclCommDestroy(self.communicator), ncclSuccess); });
+      EXPECT_TRUE(end.isBlocked());
+      isLast = true;
+      end.done.wait();
+    } else {
+      while (!isLast)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(ncclCommDestroy(self.communicator), ncclSuccess);
+    }
+    self.communicator = nullptr;
+  });
+}
+
+/// Two communicators of a rank whose peer comes to no collective: how the first ends them, by what `end` does to both.
+void endTwo(const std::function<void(ncclComm_t, ncclComm_t)> &end) {
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  runRanks(2, [&](Rank &self) {
+    ncclComm_t second = nullptr;
+    EXPECT_EQ(ncclCommInitRank(&second, 2, id, static_cast<int>(self.rank)), ncclSuccess);
+    if (self.rank == 0) {
+      CUstream other = nullptr;
+      EXPECT_CUDA(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+      CUdeviceptr values = self.upload({1, 2});
+      EXPECT_EQ(ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream), ncclSuccess);
+      EXPECT_EQ(ncclAllReduce(pointer(values + 4), pointer(values + 4), 1, ncclFloat32, ncclSum, second, other), ncclSuccess);
+      end(self.communicator, second);
+      EXPECT_CUDA(cuStreamSynchronize(other));
+      EXPECT_CUDA(cuStreamDestroy(other));
+      self.take(values, 2);
+    } else {
+      EXPECT_EQ(ncclCommAbort(self.communicator), ncclSuccess);
+      EXPECT_EQ(ncclCommAbort(second), ncclSuccess);
+    }
+    self.communicator = nullptr;
+  });
+}
+
+TEST_F(ShimNccl, AnAbortAloneWaitsForTheWorkOfOthers) {
+  endTwo([](ncclComm_t first, ncclComm_t second) {
+    Blocking end([&] { EXPECT_EQ(ncclCommAbort(first), ncclSuccess); });
+    EXPECT_TRUE(end.isBlocked());
+    EXPECT_EQ(ncclCommAbort(second), ncclSuccess);
+    end.done.wait();
+  });
+}
+
+TEST_F(ShimNccl, AbortsOfAGroupStopAllWorkFirst) {
+  endTwo([](ncclComm_t first, ncclComm_t second) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclCommAbort(first), ncclSuccess);
+    EXPECT_EQ(ncclCommAbort(second), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+  });
+}
+
+TEST_F(ShimNccl, ARevokedCommunicatorStopsAndIsNotFreed) {
+  endTwo([](ncclComm_t first, ncclComm_t second) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclCommRevoke(first, NCCL_REVOKE_DEFAULT), ncclSuccess);
+    EXPECT_EQ(ncclCommRevoke(second, NCCL_REVOKE_DEFAULT), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+    EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat32, ncclSum, first, nullptr), ncclInvalidUsage);
+    EXPECT_EQ(ncclCommAbort(first), ncclSuccess);
+    EXPECT_EQ(ncclCommAbort(second), ncclSuccess);
+  });
+}
+
 TEST_F(ShimNccl, RanksOfOneDeviceDoNotConnect) {
   runRanks(2, [](Rank &self) { EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("Duplicate GPU detected"), std::string::npos); }, /*sameDevice=*/true);
 }
@@ -173,6 +274,25 @@ TEST_F(ShimNccl, MisusesAreNamed) {
                   ncclCommRegister(self.communicator, pointer(values), 12, &handle);
                 }),
                 "ncclCommDestroy: 1 buffers are still registered");
+  EXPECT_MISUSE(runRanks(1, [](Rank &self) {
+                  void *handle = nullptr;
+                  CUdeviceptr values = self.upload({1, 2, 3});
+                  ncclCommRegister(self.communicator, pointer(values), 12, &handle);
+                  cuMemFree(values);
+                }),
+                "cuMemFree: memory at 0x[0-9a-f]+ is still registered by NCCL");
+  EXPECT_MISUSE(
+      {
+        setenv("ZERO_SHIM_NCCL_STICK", "0:1", 1);
+        runRanks(1, [](Rank &self) {
+          CUdeviceptr values = self.upload({1});
+          std::thread caller([&] { ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream); });
+          std::this_thread::sleep_for(std::chrono::milliseconds(200));
+          ncclCommAbort(self.communicator);
+          caller.join();
+        });
+      },
+      "ncclCommAbort: it frees what a call of another thread uses");
   EXPECT_MISUSE({
     runRanks(1, [](Rank &self) { self.communicator = nullptr; });
     std::exit(0);

@@ -62,7 +62,7 @@ struct NcclWorld::Mailbox {
 
 /// Zero bytes at first, as a new file has them.
 struct NcclWorld::Header {
-  std::atomic<uint32_t> joined;
+  std::atomic<uint32_t> joined, left;
   std::atomic<int32_t> processes[kMostRanks];
   std::atomic<uint64_t> devices[kMostRanks]; ///< number + 1
 };
@@ -106,6 +106,10 @@ std::unique_ptr<NcclWorld> NcclWorld::join(const std::string &name, unsigned ran
 }
 
 NcclWorld::~NcclWorld() { ::munmap(base, size); }
+
+void NcclWorld::leave() { header().left.fetch_add(1); }
+
+bool NcclWorld::haveAllLeft() const { return header().left.load() >= count; }
 
 int NcclWorld::lostPeer() const {
   for (unsigned peer = 0; peer < count; ++peer)

@@ -38,6 +38,12 @@ public:
   /// Moves all bytes; returns when they have come, or when `aborted`.
   Outcome exchange(std::vector<NcclTransfer> transfers, const std::atomic<bool> &aborted, std::string &error);
 
+  /// Tells the others that this rank is through with it.
+  void leave();
+  bool haveAllLeft() const;
+  /// The lowest peer whose process is gone; -1: none.
+  int lostPeer() const;
+
 private:
   struct Mailbox;
   struct Header;
@@ -45,8 +51,6 @@ private:
   Header &header() const;
   Mailbox &mailbox(unsigned from, unsigned to) const;
   static size_t bytesFor(unsigned ranks);
-  /// The lowest peer whose process is gone; -1: none.
-  int lostPeer() const;
 
   void *base;
   size_t size;

@@ -47,12 +47,18 @@ CUresult checkDeviceRange(const char *call, const DeviceRange &range);
 
 /// Number of the device whose context is current on the calling thread; -1 where none is.
 int currentDevice();
+/// The number among all devices of the machine of what the process calls `device`.
+int physicalDevice(int device);
 /// Number of the device of a live stream; -1 for anything else.
 int deviceOf(CUstream stream);
 
 /// Memory that a library takes beside what its callers allocate: cuMemGetInfo's free bytes shrink by `bytes` (grow, where negative).
 /// CUDA_ERROR_OUT_OF_MEMORY where there are fewer.
 CUresult takeDeviceMemory(int device, int64_t bytes);
+
+/// Memory that a library has been told of must not go before it is told that, too: `by` names who holds it, for messages.
+void holdMemory(const void *address, uint64_t bytes, const std::string &by);
+void releaseMemory(const void *address, uint64_t bytes);
 
 /// A misuse of a simulated library, found: prints "simulated CUDA: CALL: TEXT" and ends the process with code 86; where
 /// ZERO_SHIM_ON_ERROR=return, gives `code` back instead, for the call to return.

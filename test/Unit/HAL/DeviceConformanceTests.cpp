@@ -4,13 +4,14 @@
 // simulated one where ZERO_CUDA_LIBRARY_PATH names it. Without any, their tests are skipped.
 //
 //===----------------------------------------------------------------------===//
+#include "test/CUDA/Support/OnGpu.h"
 #include "zero/Runtime/HAL/Stream.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <numeric>
+#include <regex>
 #include <thread>
 
 namespace zero {
@@ -46,7 +47,7 @@ struct Cpu {
 };
 struct Cuda {
   static Expected<std::unique_ptr<Device>> create() {
-    auto device = createCudaDevice(0, /*shared=*/true);
+    auto device = createCudaDevice(0);
     if (!device.ok())
       return device.status();
     return std::unique_ptr<Device>(std::move(*device));
@@ -227,31 +228,19 @@ struct MisusesAreErrors {
   ~MisusesAreErrors() { ::unsetenv("ZERO_SHIM_ON_ERROR"); }
 };
 
-class StreamConformance : public testing::Test {
+class StreamConformance : public test::OnGpu {
 protected:
+  StreamConformance() : OnGpu(4 * kSize) {}
   void SetUp() override {
-    auto created = createCudaDevice(0, /*shared=*/true);
-    if (!created.ok())
-      GTEST_SKIP() << created.status().message();
-    device = std::move(*created);
-    compute = device->createQueue({"compute", 16, true}, failure);
-    other = device->createQueue({"other", 16, true, -1}, failure);
-    auto allocated = device->allocate("device", 4 * kSize);
-    ASSERT_TRUE(allocated.ok()) << allocated.status().message();
-    arena = std::move(*allocated);
+    OnGpu::SetUp();
+    if (device)
+      other = device->createQueue({"other", 16, true, -1}, failure);
   }
   std::byte *at(unsigned i) { return arena->data() + i * kSize; }
-  uint8_t first(unsigned i) {
-    uint8_t byte = 0;
-    EXPECT_TRUE(device->download(&byte, at(i), 1).ok());
-    return byte;
-  }
+  uint8_t first(unsigned i) { return byteAt(i * kSize); }
 
   static constexpr uint64_t kSize = 1 << 16;
-  Failure failure;
-  std::unique_ptr<StreamDevice> device;
-  std::unique_ptr<Queue> compute, other;
-  std::unique_ptr<Arena> arena;
+  std::unique_ptr<Queue> other;
 };
 
 /// A graph over two streams copies what is there when it runs, not what was there when it was captured.
@@ -390,14 +379,15 @@ TEST_F(StreamConformance, AddressesOfTheOtherSideAreErrors) {
   EXPECT_NE(copied.message().find("CUDA_ERROR_"), std::string::npos) << copied.message();
 }
 
-TEST(StreamDevices, ARankWithoutAGpuOfItsOwnIsAnError) {
-  if (auto first = createCudaDevice(0, true); !first.ok())
-    GTEST_SKIP() << first.status().message();
-  Status status = createCudaDevice(1000, /*shared=*/false).status();
+TEST(StreamDevices, AGpuThatIsNotThereIsAnError) {
+  auto gpus = findCudaDevices();
+  if (!gpus.ok())
+    GTEST_SKIP() << gpus.status().message();
+  for (const std::string &uuid : *gpus)
+    EXPECT_TRUE(std::regex_match(uuid, std::regex("GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"))) << uuid;
+  Status status = createCudaDevice(1000).status();
   EXPECT_EQ(status.code(), ErrorCode::BadInput);
-  EXPECT_NE(status.message().find("rank 1000 of this machine has no GPU of its own, of which the driver shows "), std::string::npos)
-      << status.message();
-  EXPECT_TRUE(createCudaDevice(1000, /*shared=*/true).ok());
+  EXPECT_EQ(status.message(), "there is no GPU 1000 among the " + std::to_string(gpus->size()) + " that the driver of CUDA shows");
 }
 
 } // namespace

@@ -84,6 +84,9 @@ public:
   /// Waits for gathers of updated parameters that `runUpdate` leaves under way, as the next micro-batch waits for each before it reads
   /// the parameters and every other section at its start. Before parameters are read back.
   Status finish();
+  /// Ends what the ranks share, when all of them are done with it: every rank calls it last. An executor that is destroyed without (after an
+  /// error, which peers may not know of) waits for nobody.
+  Status close();
   /// Runs section predict, which the plan must have.
   Status runPredict();
   /// Where the output of the plan with that index lies after `runPredict`, until the next section runs.

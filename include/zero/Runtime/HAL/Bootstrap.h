@@ -56,8 +56,10 @@ private:
   bool failedTogether = false;
 };
 
-/// How many lower ranks run on the machine of this one. Every rank calls it.
-Expected<unsigned> findLocalRank(Bootstrap &bootstrap);
+/// Which of the devices that it sees a rank takes: `visible` are their UUIDs, which say for the ranks of a machine whether they see the same ones.
+/// Rank by rank, the first of those that the fewest ranks of the machine have yet. Every rank calls it; all have the same error where one
+/// sees none, or where not `shared` and one finds none of its own.
+Expected<unsigned> chooseDevice(Bootstrap &bootstrap, const Expected<std::vector<std::string>> &visible, bool shared);
 
 struct JobOptions {
   /// A wait for a peer that takes longer ends the job.

@@ -103,14 +103,25 @@ public:
 
   /// Lets the calling thread use the device: each thread calls it once before anything else.
   virtual Status bindThread() = 0;
+  /// Somebody may use the device for longer than anyone waits: nothing that was made of it is given back any more, which the driver would
+  /// wait with, until the process ends.
+  virtual void abandon() = 0;
 
   /// Bytes of the device's memory that are in use and not this object's arenas: the driver's, libraries', other processes'.
   virtual Expected<uint64_t> otherBytes() const = 0;
 };
 
-/// GPU number `localRank` of this machine for CUDA; where `shared`, ranks beyond the number of GPUs take them by turns. BadInput where
-/// there is no driver or too few GPUs, or this build has no CUDA.
-Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned localRank, bool shared);
+struct CudaDeviceOptions {
+  /// Other GPUs and network cards map its arenas, where they can: NCCL sends from no other memory in place.
+  bool mappedByPeers = false;
+};
+
+/// The UUIDs of the GPUs that this process sees for CUDA, by their numbers: "GPU-5a65726f-...". BadInput where there is no driver or no GPU,
+/// or this build has no CUDA.
+Expected<std::vector<std::string>> findCudaDevices();
+
+/// GPU number `index` of those.
+Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned index, const CudaDeviceOptions &options = {});
 
 /// Whether this build can use CUDA devices at all; `createCudaDevice` says so where not.
 bool builtWithCuda();

@@ -82,8 +82,13 @@ public:
 /// The channels of a rank. Every rank calls `create` equally often.
 class StreamChannels {
 public:
+  /// Where `close` was not called they are given up, as after a failure: an error or an exception of this rank may have left peers behind
+  /// in a collective. That waits for nobody.
   virtual ~StreamChannels() = default;
   virtual Expected<std::unique_ptr<StreamChannel>> create() = 0;
+  /// Ends them in order: every rank calls it when what it enqueued has run and no captured graph has collectives any more. Nothing is
+  /// prepared or enqueued afterwards. An error where a peer does not come.
+  virtual Status close() = 0;
 };
 
 struct StreamChannelOptions {

@@ -24,8 +24,7 @@ Status CudaArena::map() {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(context->index)};
-  // What other GPUs and network cards can map: NCCL registers nothing else.
-  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.requestedHandleTypes = context->isMappedByProcesses ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
   properties.allocFlags.gpuDirectRDMACapable = context->isMappedByNetworkCards;
   size_t granule = 0;
   ZERO_CUDA(driver, cuMemGetAllocationGranularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
@@ -45,6 +44,8 @@ Status CudaArena::map() {
 CudaArena::~CudaArena() {
   // Errors at the end have nobody to tell.
   const Driver &driver = context->driver;
+  if (context->isAbandoned())
+    return;
   if (isMapped)
     driver.cuMemUnmap(base, reserved);
   if (base)
@@ -63,7 +64,7 @@ Expected<std::unique_ptr<CudaPinnedMemory>> CudaPinnedMemory::allocate(std::shar
 }
 
 CudaPinnedMemory::~CudaPinnedMemory() {
-  if (base)
+  if (base && !context->isAbandoned())
     context->driver.cuMemFreeHost(base);
 }
 

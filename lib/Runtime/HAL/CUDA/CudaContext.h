@@ -3,6 +3,7 @@
 #define ZERO_LIB_RUNTIME_HAL_CUDA_CUDACONTEXT_H
 
 #include "lib/Runtime/HAL/CUDA/Driver.h"
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -12,23 +13,30 @@ namespace zero {
 class CudaContext {
 public:
   /// GPU number `index` of this process; made current for the calling thread.
-  static Expected<std::shared_ptr<const CudaContext>> retain(const Driver &driver, unsigned index);
+  static Expected<std::shared_ptr<const CudaContext>> retain(const Driver &driver, unsigned index, bool mappedByPeers);
   ~CudaContext();
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
 
   Status makeCurrent() const { return driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent"); }
 
+  /// Work that does not end holds on to what it uses, and the driver waits for it before it frees anything: from now on nothing of the context
+  /// is given back, which the end of the process does.
+  void abandon() const { abandoned.store(true, std::memory_order_relaxed); }
+  bool isAbandoned() const { return abandoned.load(std::memory_order_relaxed); }
+
   const Driver &driver;
   const unsigned index;
   const CUdevice device;
   std::string name;
   int major = 0, minor = 0; ///< compute capability
+  bool isMappedByProcesses = false;    ///< memory is, as a file descriptor
   bool isMappedByNetworkCards = false; ///< memory may be (GPUDirect RDMA)
 
 private:
   CudaContext(const Driver &driver, unsigned index, CUdevice device) : driver(driver), index(index), device(device) {}
   CUcontext context = nullptr;
+  mutable std::atomic<bool> abandoned = false;
 };
 
 } // namespace zero

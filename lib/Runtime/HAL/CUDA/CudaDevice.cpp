@@ -3,6 +3,7 @@
 #include "lib/Runtime/HAL/CUDA/CudaArena.h"
 #include "lib/Runtime/HAL/CUDA/CudaModule.h"
 #include "lib/Runtime/HAL/CUDA/CudaQueue.h"
+#include <cstdio>
 
 namespace zero {
 namespace {
@@ -12,7 +13,10 @@ CUdeviceptr address(const void *pointer) { return reinterpret_cast<CUdeviceptr>(
 class CudaGraph final : public StreamGraph {
 public:
   CudaGraph(std::shared_ptr<const CudaContext> context, CUgraphExec handle) : context(std::move(context)), handle(handle) {}
-  ~CudaGraph() override { context->driver.cuGraphExecDestroy(handle); }
+  ~CudaGraph() override {
+    if (!context->isAbandoned())
+      context->driver.cuGraphExecDestroy(handle);
+  }
   Status launch(void *stream) override {
     ZERO_CUDA(context->driver, cuGraphLaunch(handle, static_cast<CUstream>(stream)));
     return {};
@@ -27,7 +31,7 @@ class CudaDevice final : public StreamDevice {
 public:
   explicit CudaDevice(std::shared_ptr<const CudaContext> context) : context(std::move(context)), driver(this->context->driver) {}
   ~CudaDevice() override {
-    if (copies)
+    if (copies && !context->isAbandoned())
       driver.cuStreamDestroy(copies);
   }
   Status start() {
@@ -138,6 +142,7 @@ public:
   }
 
   Status bindThread() override { return context->makeCurrent(); }
+  void abandon() override { context->abandon(); }
 
   Expected<uint64_t> otherBytes() const override {
     size_t free = 0, total = 0;
@@ -153,20 +158,43 @@ private:
   uint64_t arenaBytes = 0;
 };
 
+/// As nvidia-smi writes it.
+std::string uuidText(const CUuuid &uuid) {
+  std::string text = "GPU-";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += (i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(digits);
+  }
+  return text;
+}
+
 } // namespace
 
 bool builtWithCuda() { return true; }
 
-Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned localRank, bool shared) {
+Expected<std::vector<std::string>> findCudaDevices() {
   ZERO_ASSIGN_OR_RETURN(const Driver *driver, Driver::get());
   int count = 0;
   if (Status status = driver->check(driver->cuDeviceGetCount(&count), "cuDeviceGetCount"); !status.ok() || count == 0)
     return Status::badInput("the driver of CUDA shows no GPU" + (status.ok() ? "" : ": " + status.message()));
-  const unsigned gpus = static_cast<unsigned>(count);
-  if (localRank >= gpus && !shared)
-    return Status::badInput("rank " + std::to_string(localRank) + " of this machine has no GPU of its own, of which the driver shows " +
-                            std::to_string(gpus) + "; with --comm=mpi ranks share them");
-  ZERO_ASSIGN_OR_RETURN(std::shared_ptr<const CudaContext> context, CudaContext::retain(*driver, localRank % gpus));
+  std::vector<std::string> uuids;
+  for (int index = 0; index < count; ++index) {
+    CUdevice device = 0;
+    CUuuid uuid = {};
+    ZERO_CUDA(*driver, cuDeviceGet(&device, index));
+    ZERO_CUDA(*driver, cuDeviceGetUuid(&uuid, device)); // of a part of a GPU, where that is the device
+    uuids.push_back(uuidText(uuid));
+  }
+  return uuids;
+}
+
+Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned index, const CudaDeviceOptions &options) {
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> all, findCudaDevices());
+  if (index >= all.size())
+    return Status::badInput("there is no GPU " + std::to_string(index) + " among the " + std::to_string(all.size()) + " that the driver of CUDA shows");
+  ZERO_ASSIGN_OR_RETURN(const Driver *driver, Driver::get());
+  ZERO_ASSIGN_OR_RETURN(std::shared_ptr<const CudaContext> context, CudaContext::retain(*driver, index, options.mappedByPeers));
   auto device = std::make_unique<CudaDevice>(std::move(context));
   ZERO_RETURN_IF_ERROR(device->start());
   return std::unique_ptr<StreamDevice>(std::move(device));

@@ -20,7 +20,10 @@ Expected<std::unique_ptr<CudaModule>> CudaModule::load(std::shared_ptr<const Cud
   return std::unique_ptr<CudaModule>(new CudaModule(std::move(context), handle));
 }
 
-CudaModule::~CudaModule() { context->driver.cuModuleUnload(handle); }
+CudaModule::~CudaModule() {
+  if (!context->isAbandoned())
+    context->driver.cuModuleUnload(handle);
+}
 
 Expected<DeviceFunction *> CudaModule::find(const std::string &symbol) {
   auto known = functions.find(symbol);

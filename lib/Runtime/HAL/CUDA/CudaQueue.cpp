@@ -2,6 +2,7 @@
 #include "lib/Runtime/HAL/CUDA/CudaQueue.h"
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace zero {
@@ -50,7 +51,7 @@ CudaEvent::CudaEvent(std::shared_ptr<const CudaContext> given) : context(std::mo
 }
 
 CudaEvent::~CudaEvent() {
-  if (event)
+  if (event && !context->isAbandoned())
     context->driver.cuEventDestroy(event);
 }
 
@@ -98,11 +99,27 @@ CudaQueue::CudaQueue(std::shared_ptr<const CudaContext> given, int priority, Fai
 }
 
 CudaQueue::~CudaQueue() {
-  if (!handle)
+  if (!handle || context->isAbandoned())
     return;
-  // What is on the stream uses things that are about to end. After a failure it comes to an end, too: collectives are given up.
-  context->driver.cuStreamSynchronize(handle);
-  context->driver.cuStreamDestroy(handle);
+  // What is on the stream uses things that are about to end.
+  if (comesToItsEnd())
+    context->driver.cuStreamDestroy(handle);
+  else
+    context->abandon();
+}
+
+bool CudaQueue::comesToItsEnd() const {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> deadline;
+  for (Pace pace;; pace.pause()) {
+    if (context->driver.cuStreamQuery(handle) != CUDA_ERROR_NOT_READY)
+      return true; // an error of the context's, too: nothing runs any more
+    // After a failure collectives are given up: what was behind them runs, unless the GPU or a library is stuck.
+    if (failure.raised() && !deadline)
+      deadline = Clock::now() + kPatienceAfterFailure;
+    if (deadline && Clock::now() >= *deadline)
+      return false;
+  }
 }
 
 void CudaQueue::wait(Event &event, uint64_t value) {
@@ -131,7 +148,7 @@ CudaTimeMark::CudaTimeMark(std::shared_ptr<const CudaContext> given) : context(s
 }
 
 CudaTimeMark::~CudaTimeMark() {
-  if (event)
+  if (event && !context->isAbandoned())
     context->driver.cuEventDestroy(event);
 }
 

@@ -5,6 +5,7 @@
 #include "lib/Runtime/HAL/CUDA/CudaContext.h"
 #include "zero/Runtime/HAL/Stream.h"
 #include <atomic>
+#include <chrono>
 
 namespace zero {
 
@@ -48,6 +49,8 @@ public:
   void finish() override;
 
 private:
+  static constexpr auto kPatienceAfterFailure = std::chrono::seconds(5);
+  bool comesToItsEnd() const;
   void note(const Status &status) {
     if (!status.ok())
       failure.raise(status);

@@ -1,6 +1,5 @@
 //===- Bootstrap.cpp - What all bootstraps share --------------------------===//
 #include "zero/Runtime/HAL/Bootstrap.h"
-#include "lib/Runtime/HAL/Comm/Machine.h"
 #include <algorithm>
 
 namespace zero {
@@ -18,11 +17,6 @@ Status Bootstrap::agree(const Status &mine) {
   Status status(static_cast<ErrorCode>((*failed)[0]), failed->substr(1));
   bool same = std::all_of(all.begin(), all.end(), [&](const std::string &other) { return other == *failed; });
   return same ? status : status.annotate("rank " + std::to_string(failed - all.begin()));
-}
-
-Expected<unsigned> findLocalRank(Bootstrap &bootstrap) {
-  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> machines, bootstrap.allGather(machineName()));
-  return static_cast<unsigned>(std::count(machines.begin(), machines.begin() + bootstrap.rank(), machines[bootstrap.rank()]));
 }
 
 } // namespace zero

@@ -130,6 +130,7 @@ public:
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
     return std::unique_ptr<StreamChannel>(std::make_unique<StagedChannel>(std::move(channel), bootstrap, device));
   }
+  Status close() override { return {}; } // the host's channels have nothing to end together
 
 private:
   Bootstrap &bootstrap;

@@ -22,53 +22,12 @@ bool addsInRankOrder(const StreamCollective &what, bool deterministic) {
 
 } // namespace
 
-/// While one lives the communicator is not aborted, unless the call takes too long to return.
-class NcclChannel::Call {
-public:
-  explicit Call(NcclChannel &channel) : channel(channel) {
-    std::lock_guard lock(channel.mutex);
-    communicator = channel.communicator;
-    channel.inCall = communicator != nullptr;
-  }
-  ~Call() {
-    {
-      std::lock_guard lock(channel.mutex);
-      channel.inCall = false;
-    }
-    channel.idle.notify_all();
-  }
-  ncclComm_t communicator; ///< null: aborted
-
-private:
-  NcclChannel &channel;
-};
-
-NcclChannel::NcclChannel(NcclChannels &owner, ncclComm_t communicator, unsigned index)
-    : owner(owner), job(owner.job), index(index), communicator(communicator) {
+NcclChannel::NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, unsigned index)
+    : owner(owner), job(owner.job), index(index), communicator(std::move(communicator)) {
   owner.add(*this);
 }
 
-NcclChannel::~NcclChannel() {
-  owner.remove(*this);
-  if (job.bootstrap.failure().raised()) {
-    abort(); // peers do not come to an orderly end
-    return;
-  }
-  for (void *handle : registered)
-    job.table.ncclCommDeregister(communicator, handle);
-  job.table.ncclCommDestroy(communicator);
-}
-
-Status NcclChannel::registerMemory() {
-  Call call(*this);
-  for (auto [base, size] : job.options.memory) {
-    void *handle = nullptr;
-    ZERO_NCCL(job.table, communicator, ncclCommRegister, communicator, base, size, &handle);
-    if (handle) // none where NCCL has no use for it
-      registered.push_back(handle);
-  }
-  return {};
-}
+NcclChannel::~NcclChannel() { owner.remove(*this); }
 
 Expected<std::unique_ptr<PreparedCollective>> NcclChannel::prepare(const StreamCollective &collective) {
   DeviceFunction *sum = nullptr;
@@ -90,18 +49,10 @@ Status NcclChannel::findProblem() {
     if (const double limit = job.bootstrap.timeoutSeconds(); std::chrono::duration<double>(waited).count() >= limit)
       return from(view.timedOut(limit, index));
   }
-  ncclResult_t result = ncclSuccess;
-  Status problem;
-  {
-    std::lock_guard lock(mutex);
-    if (!communicator)
-      return {};
-    if (ncclResult_t asked = job.table.ncclCommGetAsyncError(communicator, &result); asked != ncclSuccess)
-      result = asked;
-    if (result == ncclSuccess || result == ncclInProgress)
-      return {};
-    problem = job.table.status(result, waiting ? "the exchange of NCCL" : "NCCL", communicator);
-  }
+  const ncclResult_t result = communicator->asynchronousError();
+  if (result == ncclSuccess)
+    return {};
+  const Status problem = communicator->status(result, waiting ? "the exchange of NCCL" : "NCCL");
   // A peer that is gone is missed by NCCL at once, and by the system a little later: that says who it is.
   const auto patience = std::chrono::duration<double>(std::min(1.0, job.bootstrap.timeoutSeconds() / 4));
   for (Clock::time_point begin = Clock::now(); waiting && Clock::now() - begin < patience; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
@@ -109,22 +60,13 @@ Status NcclChannel::findProblem() {
   return from(problem);
 }
 
-void NcclChannel::abort() {
-  std::unique_lock lock(mutex);
-  // The call that goes on may wait for a peer: an abort is what ends it.
-  idle.wait_for(lock, std::chrono::milliseconds(200), [this] { return !inCall; });
-  if (communicator)
-    job.table.ncclCommAbort(communicator);
-  communicator = nullptr;
-}
-
 Status NcclCollective::enqueue(void *stream) {
-  NcclChannel::Call call(channel);
-  if (!call.communicator)
+  NcclCommunicator::Call call(*channel.communicator);
+  if (!call.handle || channel.job.bootstrap.failure().raised())
     return Status::communication("given up after another failure");
   StreamDevice &device = channel.job.device;
   ZERO_RETURN_IF_ERROR(device.callHost(stream, [](void *self) { static_cast<NcclCollective *>(self)->enter(); }, this));
-  ZERO_RETURN_IF_ERROR(exchange(call.communicator, stream));
+  ZERO_RETURN_IF_ERROR(exchange(call.handle, stream));
   return device.callHost(stream, [](void *self) { static_cast<NcclCollective *>(self)->leave(); }, this);
 }
 

@@ -10,18 +10,15 @@ class NcclCollective;
 
 class NcclChannel final : public StreamChannel {
 public:
-  /// Takes `communicator`, which connects the ranks of the job. `index`: of the channel in the JobView.
-  NcclChannel(NcclChannels &owner, ncclComm_t communicator, unsigned index);
+  /// `communicator` connects the ranks of the job; its owner ends it. `index`: of the channel in the JobView.
+  NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, unsigned index);
   ~NcclChannel() override;
-  Status registerMemory();
 
   Expected<std::unique_ptr<PreparedCollective>> prepare(const StreamCollective &collective) override;
   bool blocks() const override { return false; }
 
   /// What is wrong with the collective that the stream is in, or with the communicator; asked by the watcher, from time to time.
   Status findProblem();
-  /// Ends what runs. Nothing is enqueued afterwards. By the watcher.
-  void abort();
 
 private:
   friend class NcclCollective;
@@ -30,14 +27,7 @@ private:
   NcclChannels &owner;
   const NcclJob &job;
   const unsigned index;
-  std::vector<void *> registered;
-
-  /// Keeps the communicator from being aborted under a call; the call may itself wait for a peer that is gone.
-  class Call;
-  std::mutex mutex;
-  std::condition_variable idle;
-  ncclComm_t communicator; ///< null once it was aborted
-  bool inCall = false;
+  const std::shared_ptr<NcclCommunicator> communicator;
 
   /// The collective that the stream has come to and not left.
   std::atomic<const NcclCollective *> current = nullptr;

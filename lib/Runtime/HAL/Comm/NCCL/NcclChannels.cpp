@@ -1,12 +1,12 @@
 //===- NcclChannels.cpp - The NCCL communicators of a rank ----------------===//
 #include "lib/Runtime/HAL/Comm/NCCL/NcclChannels.h"
 #include "lib/Runtime/HAL/Comm/NCCL/NcclChannel.h"
-#include <algorithm>
 
 namespace zero {
 
 NcclChannels::NcclChannels(const NcclJob &job)
-    : job(job), connectName(job.bootstrap.view().addName({"connect", "nccl", "", "connecting NCCL"})), watcher([this] { watch(); }) {}
+    : job(job), connectName(job.bootstrap.view().addName({"connect", "nccl", "", "connecting NCCL"})),
+      closeName(job.bootstrap.view().addName({"close", "nccl", "", "closing NCCL"})), watcher([this] { watch(); }) {}
 
 NcclChannels::~NcclChannels() {
   {
@@ -15,15 +15,83 @@ NcclChannels::~NcclChannels() {
   }
   changed.notify_all();
   watcher.join();
+  if (closed)
+    return;
+  giveUpAll();
+  if (!givingUp)
+    return; // there are none
+  // It takes milliseconds. Where it does not, NCCL goes on using the device.
+  constexpr auto kPatience = std::chrono::seconds(2);
+  std::unique_lock lock(givingUp->mutex);
+  if (!givingUp->changed.wait_for(lock, kPatience, [this] { return givingUp->status.has_value(); }))
+    job.device.abandon();
 }
 
 Expected<std::unique_ptr<StreamChannel>> NcclChannels::create() {
-  auto communicator = connect();
-  if (!communicator.ok())
-    return communicator.status().annotate("connecting NCCL");
-  auto channel = std::make_unique<NcclChannel>(*this, *communicator, ++created);
-  ZERO_RETURN_IF_ERROR(channel->registerMemory());
-  return std::unique_ptr<StreamChannel>(std::move(channel));
+  auto handle = connect();
+  if (!handle.ok())
+    return handle.status().annotate("connecting NCCL");
+  auto communicator = std::make_shared<NcclCommunicator>(job.table, *handle);
+  unsigned index;
+  {
+    std::lock_guard lock(mutex);
+    communicators.push_back(communicator);
+    index = static_cast<unsigned>(communicators.size());
+  }
+  ZERO_RETURN_IF_ERROR(communicator->registerMemory(job.options.memory));
+  return std::unique_ptr<StreamChannel>(std::make_unique<NcclChannel>(*this, std::move(communicator), index));
+}
+
+Status NcclChannels::close() {
+  if (job.bootstrap.failure().raised())
+    return job.bootstrap.failure().status();
+  {
+    std::lock_guard lock(mutex);
+    closed = true;
+  }
+  Status ended = callTogether(closeName, [device = &job.device, communicators = communicators]() -> Status {
+    ZERO_RETURN_IF_ERROR(device->bindThread());
+    for (const auto &communicator : communicators)
+      ZERO_RETURN_IF_ERROR(communicator->destroy());
+    return {};
+  });
+  if (!ended.ok()) // NCCL may still wait, and use the device when it goes on
+    job.device.abandon();
+  return ended.annotate("closing NCCL");
+}
+
+void NcclChannels::giveUpAll() {
+  std::lock_guard lock(mutex);
+  if (givingUp || closed || communicators.empty())
+    return;
+  givingUp = std::make_shared<Outcome>();
+  for (const auto &communicator : communicators)
+    communicator->forbidCalls();
+  std::thread([outcome = givingUp, communicators = communicators] {
+    giveUp(communicators);
+    outcome->tell({});
+  }).detach();
+}
+
+Status NcclChannels::callTogether(uint32_t name, std::function<Status()> call) {
+  Bootstrap &bootstrap = job.bootstrap;
+  constexpr unsigned kBootstrap = 0; // the channel of the JobView
+  FlightRecord &record = bootstrap.view().enter(kBootstrap, name, 0);
+  auto outcome = std::make_shared<Outcome>();
+  std::thread([outcome, call = std::move(call)] { outcome->tell(call()); }).detach();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bootstrap.timeoutSeconds()));
+  std::unique_lock lock(outcome->mutex);
+  while (!outcome->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return outcome->status.has_value(); })) {
+    if (bootstrap.failure().raised())
+      return Status::communication("given up after another failure");
+    if (Clock::now() >= deadline)
+      return bootstrap.view().timedOut(bootstrap.timeoutSeconds(), kBootstrap);
+    ZERO_RETURN_IF_ERROR(bootstrap.view().endedRank(kBootstrap));
+  }
+  if (outcome->status->ok())
+    bootstrap.view().leave(kBootstrap, record);
+  return *outcome->status;
 }
 
 Expected<ncclComm_t> NcclChannels::connect() {
@@ -38,48 +106,19 @@ Expected<ncclComm_t> NcclChannels::connect() {
     }();
   ZERO_RETURN_IF_ERROR(bootstrap.agree(made));
   ZERO_RETURN_IF_ERROR(bootstrap.broadcast(&id, sizeof id, 0));
-
-  // NCCL waits here for every rank for as long as it takes, and a communicator that is not there yet cannot be aborted: so a thread of its
-  // own waits, which is left behind where the job ends.
-  struct Attempt {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-    Status status;
-    ncclComm_t communicator = nullptr;
-  };
-  auto attempt = std::make_shared<Attempt>();
+  // A communicator that is not there yet cannot be given up.
+  auto communicator = std::make_shared<ncclComm_t>();
   const int ranks = static_cast<int>(bootstrap.size()), rank = static_cast<int>(bootstrap.rank());
-  constexpr unsigned kBootstrap = 0; // the channel of the JobView
-  FlightRecord &record = bootstrap.view().enter(kBootstrap, connectName, sizeof id);
-  std::thread([attempt, id, ranks, rank, &table, &device = job.device] {
-    ncclComm_t communicator = nullptr;
-    Status status = device.bindThread();
+  ZERO_RETURN_IF_ERROR(callTogether(connectName, [communicator, id, ranks, rank, &table, device = &job.device]() -> Status {
+    Status status = device->bindThread();
     if (status.ok())
-      if (ncclResult_t result = table.ncclCommInitRank(&communicator, ranks, id, rank); result != ncclSuccess)
+      if (ncclResult_t result = table.ncclCommInitRank(communicator.get(), ranks, id, rank); result != ncclSuccess)
         status = table.status(result, "ncclCommInitRank", nullptr);
     if (!status.ok() && ranks > 1) // the likeliest reason
-      status = {status.code(), status.message() + "; NCCL wants a GPU for each rank, --comm=mpi does without"};
-    std::lock_guard lock(attempt->mutex);
-    attempt->done = true;
-    attempt->status = status;
-    attempt->communicator = communicator;
-    attempt->changed.notify_all();
-  }).detach();
-
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bootstrap.timeoutSeconds()));
-  std::unique_lock lock(attempt->mutex);
-  while (!attempt->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return attempt->done; })) {
-    if (bootstrap.failure().raised())
-      return Status::communication("given up after another failure");
-    if (Clock::now() >= deadline)
-      return bootstrap.view().timedOut(bootstrap.timeoutSeconds(), kBootstrap);
-    ZERO_RETURN_IF_ERROR(bootstrap.view().endedRank(kBootstrap));
-  }
-  ZERO_RETURN_IF_ERROR(attempt->status);
-  bootstrap.view().leave(kBootstrap, record);
-  return attempt->communicator;
+      return {status.code(), status.message() + "; NCCL wants a GPU for each rank, --comm=mpi does without"};
+    return status;
+  }));
+  return *communicator;
 }
 
 void NcclChannels::add(NcclChannel &channel) {
@@ -103,9 +142,8 @@ void NcclChannels::watch() {
         if (Status problem = channel->findProblem(); !problem.ok())
           failure.raise(problem);
     if (failure.raised()) {
-      for (NcclChannel *channel : channels)
-        channel->abort();
-      return;
+      lock.unlock();
+      return giveUpAll();
     }
   }
 }

@@ -22,6 +22,8 @@ Expected<NcclTable> loadTable() {
   }
   ZERO_NCCL_FUNCTIONS(ZERO_NCCL_FIND)
 #undef ZERO_NCCL_FIND
+  if (auto found = library.find("ncclCommRevoke"); found.ok())
+    table.ncclCommRevoke = reinterpret_cast<decltype(table.ncclCommRevoke)>(*found);
   int version = 0;
   ZERO_NCCL(table, nullptr, ncclGetVersion, &version);
   if (version < kOldest)

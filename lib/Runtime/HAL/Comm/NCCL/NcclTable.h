@@ -30,6 +30,8 @@ struct NcclTable {
 #define ZERO_NCCL_POINTER(name) decltype(&::name) name = nullptr;
   ZERO_NCCL_FUNCTIONS(ZERO_NCCL_POINTER)
 #undef ZERO_NCCL_POINTER
+  /// Stops a communicator's work and frees nothing; null in libraries that have no such function (those before 2.28).
+  ncclResult_t (*ncclCommRevoke)(ncclComm_t communicator, int flags) = nullptr;
 
   /// libnccl.so.2, loaded once for the process (LoadedLibrary says from where). The error names the library, or the function that it
   /// lacks, or its version.
