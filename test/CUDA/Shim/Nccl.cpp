@@ -3,7 +3,7 @@
 // The entry points that the runtime uses, over NcclWorld: in stream order, with the waits, errors and aborts of the real one. Ranks that do not
 // agree about a collective, which would hang or spoil numbers there, are named. ZERO_SHIM_NCCL_FAIL=RANK:NUMBER: the collective with that
 // number (from 1, over all communicators) of that rank ends in an asynchronous error; number 0: its first communicator does not connect.
-// ZERO_SHIM_NCCL_HANG=RANK:NUMBER: it never ends, whatever is done. ZERO_SHIM_NCCL_STICK=RANK:NUMBER: the call with that number of that rank
+// ZERO_SHIM_NCCL_HANG=RANK:NUMBER (or all:NUMBER): it never ends, whatever is done. ZERO_SHIM_NCCL_STICK=RANK:NUMBER: the call with that number of that rank
 // does not return before its communicator is stopped.
 //
 // Built twice: with ZERO_SHIM_OLD_NCCL as a library that has no ncclCommRevoke.
@@ -97,7 +97,7 @@ bool failsAt(unsigned rank, uint64_t number) {
 }
 bool hangsAt(unsigned rank, uint64_t number) {
   static const std::string wanted = setting("ZERO_SHIM_NCCL_HANG");
-  return isWanted(wanted, rank, number);
+  return isWanted(wanted, rank, number) || wanted == "all:" + std::to_string(number);
 }
 bool sticksAt(unsigned rank, uint64_t number) {
   static const std::string wanted = setting("ZERO_SHIM_NCCL_STICK");
