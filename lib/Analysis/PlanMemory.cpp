@@ -138,6 +138,27 @@ std::optional<unsigned> PlanMemory::findBuffer(FlatSymbolRefAttr name) const {
   return it == bufferNumbers.end() ? std::nullopt : std::optional<unsigned>(it->second);
 }
 
+void PlanMemory::addEarlyRanges(unsigned section, std::vector<SmallVector<LiveRange, 1>> &ranges) const {
+  std::vector<PlanCommand> early = getEarlyCommands(section);
+  if (early.empty())
+    return;
+  llvm::DenseMap<unsigned, int64_t> written; // behind the last command that writes a buffer
+  for (auto [index, command] : llvm::enumerate(commands[section]))
+    for (const BufferAccess &access : command.accesses)
+      if (access.write)
+        written[access.buffer] = index + 1;
+  const int64_t last = static_cast<int64_t>(commands[section].size()) - 1;
+  int64_t first = 0; // each gather stands behind those before it
+  for (const PlanCommand &command : early) {
+    for (const BufferAccess &access : command.accesses)
+      if (!access.write)
+        first = std::max(first, written.lookup(access.buffer));
+    for (const BufferAccess &access : command.accesses)
+      if (!plan::BufferOp(buffers[access.buffer]).getState() && first <= last)
+        ranges[access.buffer].push_back({section, first, last});
+  }
+}
+
 std::vector<SmallVector<LiveRange, 1>> PlanMemory::computeLiveRanges() const {
   std::vector<SmallVector<LiveRange, 1>> ranges(buffers.size());
   for (unsigned section = 0; section < sections.size(); ++section) {
@@ -155,10 +176,7 @@ std::vector<SmallVector<LiveRange, 1>> PlanMemory::computeLiveRanges() const {
         of.back().last = std::max(of.back().last, last);
       }
     }
-    for (const PlanCommand &command : getEarlyCommands(section))
-      for (const BufferAccess &access : command.accesses)
-        if (!plan::BufferOp(buffers[access.buffer]).getState() && !commands[section].empty())
-          ranges[access.buffer].push_back({section, 0, static_cast<int64_t>(commands[section].size()) - 1});
+    addEarlyRanges(section, ranges);
     for (plan::OutputOp output : getOutputs(section))
       if (std::optional<unsigned> buffer = findBuffer(output.getSlice().getBuffer()))
         for (LiveRange &range : ranges[*buffer])

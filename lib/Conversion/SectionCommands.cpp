@@ -2,6 +2,7 @@
 #include "SectionCommands.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Runtime/HAL/Staging.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -32,10 +33,13 @@ LogicalResult SectionCommands::run() {
     auto next = isa<sharding::ControlSumOp>(op) ? op->getNextNode() : ops[placement.getWaitIndex(op)];
     collective.setAwaitedAt(firstCommands.lookup(next));
   }
-  // Of a function that is two sections the first alone follows on an update.
+  // Of a function that is two sections the first alone follows on an update. A bucket's second gather comes behind its first, on the
+  // same queue, and would wait for nothing of its own: its bytes are not wanted before the section.
+  llvm::SmallDenseSet<StringRef> gathered;
   for (auto [index, each] : llvm::enumerate(collectives)) {
     auto start = dyn_cast<sharding::AllGatherStartOp>(each.second);
-    if (name != "micro_first" || !start || !start.getEarly() || firstCommands.lookup(start) != static_cast<int64_t>(index))
+    if (name != "micro_first" || !start || !start.getEarly() || firstCommands.lookup(start) != static_cast<int64_t>(index) ||
+        !gathered.insert(each.first.getLabel()).second)
       break;
     each.first.setEarly(ArrayRef<int64_t>());
   }

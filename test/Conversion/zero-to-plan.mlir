@@ -320,6 +320,49 @@ module {
 
 // -----
 
+// Stage 3, gathers that start early: a bucket's second one comes behind its first, on the same queue, and starts with the section.
+// CHECK:      plan.section @micro_first {
+// CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256> to <@micro_first.0.all_gather_start, 0, 512> waits [] {{{.*}}early = array<i64>,
+// CHECK-NOT:  early
+// CHECK:      plan.collective all_gather f32 on gather <@parameter.b0, 0, 256> to <@micro_first.1.all_gather_start, 0, 512>
+// CHECK-NOT:  early
+// CHECK:      plan.section @update {
+module {
+  zero.mesh @dp {size = 2 : i64}
+  zero.bucket @b0 on @dp {block = "", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [4, 8]>, #zero.slot<"v", offset = 64, shape = [8, 8]>]}
+  func.func @micro(%x: tensor<2x8xf32> {nn.role = #nn.role<input "x">}, %p: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">})
+      -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}) {
+    %future = zero.all_gather_start %p {early} : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+    %again = zero.all_gather_start %p {early} : !zero.shard<@b0> -> !zero.future<!zero.full<@b0>>
+    %full = zero.wait %future : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+    %w = zero.view %full["w"] : !zero.full<@b0> -> tensor<4x8xf32>
+    %y = nn.matmul %x, %w transpose_rhs : tensor<2x8xf32>, tensor<4x8xf32> -> tensor<2x4xf32>
+    zero.release %full : !zero.full<@b0>
+    %dw = nn.matmul %y, %x transpose_lhs : tensor<2x4xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
+    %whole = zero.wait %again : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+    %v = zero.view %whole["v"] : !zero.full<@b0> -> tensor<8x8xf32>
+    %z = nn.matmul %x, %v transpose_rhs : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+    zero.release %whole : !zero.full<@b0>
+    %dv = nn.matmul %x, %z transpose_lhs : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<8x8xf32>
+    %g = zero.pack @b0(%dw, %dv) : (tensor<4x8xf32>, tensor<8x8xf32>) -> !zero.partial<@b0>
+    %reducing = zero.reduce_scatter_start %g : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+    %reduced = zero.wait %reducing : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+    return %reduced : !zero.shard<@b0>
+  }
+  func.func @update(%p: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">},
+                    %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">, nn.data = 0.5 : f64}) -> (!zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) {
+    %new = zero.update @b0(%p, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+    ^bb0(%pe: tensor<f32>, %ge: tensor<f32>, %rate: tensor<f32>):
+      %0 = nn.mul %ge, %rate : tensor<f32>
+      %1 = nn.sub %pe, %0 : tensor<f32>
+      zero.yield %1 : tensor<f32>
+    }
+    return %new : !zero.shard<@b0>
+  }
+}
+
+// -----
+
 // Stage 3, accumulation.
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 256> {sharded}
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256> {sharded}

@@ -47,7 +47,8 @@ public:
 
   /// Live ranges of every buffer that does not live for the whole run, one for each section that uses it:
   /// from the first to the last access; what a collective touches lives until the program waits for it, an output
-  /// to the end of section `predict`. What an early gather of `micro_first` touches lives in all of `update`, too.
+  /// to the end of section `predict`. What an early gather of `micro_first` touches lives in `update`, too, behind the last command
+  /// that writes what it or one before it gathers.
   std::vector<llvm::SmallVector<LiveRange, 1>> computeLiveRanges() const;
 
   /// The commands of `update` that may still run in section `micro_first`, which follows; of any other section none.
@@ -61,6 +62,7 @@ public:
 
 private:
   void addAccess(PlanCommand &command, plan::SliceAttr slice, bool write);
+  void addEarlyRanges(unsigned section, std::vector<llvm::SmallVector<LiveRange, 1>> &ranges) const;
 
   int64_t worldSize = 1;
   llvm::SmallVector<plan::BufferOp> buffers;

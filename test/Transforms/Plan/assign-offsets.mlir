@@ -137,3 +137,40 @@ module @again {
     plan.dispatch "f" on compute reads [#plan.slice<@b, 0, 192>, #plan.slice<@e, 0, 64>] writes [#plan.slice<@c, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
   }
 }
+
+// -----
+
+// What an early gather fills lives in @update behind the last write to what it gathers: @p0 and @p1 have bytes of @before, which is dead then, @p1 those
+// of @between, too; @after lies beside both.
+// CHECK-LABEL: module @early
+// CHECK: plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 448 : i64}
+// CHECK: plan.buffer @p0 {{.*}}, offset = [[P0:[0-9]+]] : i64,
+// CHECK: plan.buffer @p1 {{.*}}, offset = [[P1:[0-9]+]] : i64,
+// CHECK: plan.buffer @before {{.*}}, offset = 128 : i64,
+// CHECK: plan.buffer @between {{.*}}, offset = [[P1]] : i64,
+// CHECK-NOT: offset = [[P0]] : i64
+// CHECK-NOT: offset = [[P1]] : i64
+// CHECK: plan.section
+module @early {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+  plan.buffer @s0 in @device {content = #plan<content parameters>, label = "", size_bytes = 64 : i64, state}
+  plan.buffer @s1 in @device {content = #plan<content parameters>, label = "", size_bytes = 64 : i64, state}
+  plan.buffer @p0 in @device {content = #plan<content buckets>, label = "", size_bytes = 128 : i64}
+  plan.buffer @p1 in @device {content = #plan<content buckets>, label = "", size_bytes = 128 : i64}
+  plan.buffer @before in @device {content = #plan<content activations>, label = "", size_bytes = 256 : i64}
+  plan.buffer @between in @device {content = #plan<content activations>, label = "", size_bytes = 128 : i64}
+  plan.buffer @after in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.section @micro_first {
+    plan.collective all_gather f32 on gather <@s0, 0, 64> to <@p0, 0, 128> waits [] {early = array<i64>, awaited_at = 2 : i64, label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
+    plan.collective all_gather f32 on gather <@s1, 0, 64> to <@p1, 0, 128> waits [] {early = array<i64>, awaited_at = 2 : i64, label = "b1", sequence = 1 : i64, wire_bytes = 64 : i64}
+    plan.dispatch "f" on compute reads [#plan.slice<@p0, 0, 128>, #plan.slice<@p1, 0, 128>] writes [] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+  plan.section @update {
+    plan.zero on compute [#plan.slice<@before, 0, 256>] waits []
+    plan.dispatch "g" on compute reads [#plan.slice<@before, 0, 256>] writes [#plan.slice<@s0, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.zero on compute [#plan.slice<@between, 0, 128>] waits []
+    plan.dispatch "g" on compute reads [#plan.slice<@between, 0, 128>] writes [#plan.slice<@s1, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.zero on compute [#plan.slice<@after, 0, 64>] waits []
+  }
+}
