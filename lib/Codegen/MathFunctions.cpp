@@ -48,26 +48,34 @@ Value emitExp(Lanes l, Value x) {
   return l.mul(p, l.bitcast(exponent, l.f32()));
 }
 
-// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)), which overflows only where the result does.
-Value emitExpm1(Lanes l, Value x) {
-  if (getElementType(x).isF64())
-    return emitDoubleExpm1(l, x);
-  Value low = l.constant(l.f32(), -18.0), high = l.constant(l.f32(), 89.0);
-  Value cut = l.select(l.compare(Float::OLT, x, low), low, x);
-  cut = l.select(l.compare(Float::OGT, cut, high), high, cut);
+// (e^x - 1) / 2 = 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2), for x in [-18, 89].
+static Value emitHalfExpm1(Lanes l, Value x) {
   Value magic = l.constant(l.f32(), 12582912.0);
-  Value shifted = l.fma(cut, l.constant(l.f32(), std::numbers::log2e), magic);
+  Value shifted = l.fma(x, l.constant(l.f32(), std::numbers::log2e), magic);
   Value n = l.sub(shifted, magic);
   auto [ln2, ln2Rest] = splitFloat(std::numbers::ln2);
-  Value r = l.fma(n, l.constant(l.f32(), -ln2), cut);
+  Value r = l.fma(n, l.constant(l.f32(), -ln2), x);
   r = l.fma(n, l.constant(l.f32(), -ln2Rest), r);
   Value p = l.polynomial(
       r, {0.5, 0.16666576266288757, 0.04166637361049652, 0.008363181725144386, 0.0013941122451797128});
   p = l.fma(p, l.mul(r, r), r);
   Value exponent = l.add(l.shiftLeft(l.bitcast(shifted, l.i32()), 23), l.integer(l.i32(), 126 << 23));
   Value scale = l.bitcast(exponent, l.f32());
-  Value result = l.fma(scale, p, l.sub(scale, l.constant(l.f32(), 0.5)));
-  result = l.add(result, result);
+  return l.fma(scale, p, l.sub(scale, l.constant(l.f32(), 0.5)));
+}
+
+/// x where it lies between the two, else the nearer of them; NaN is itself.
+static Value cut(Lanes l, Value x, double low, double high) {
+  Value least = l.constant(l.f32(), low), most = l.constant(l.f32(), high);
+  x = l.select(l.compare(Float::OLT, x, least), least, x);
+  return l.select(l.compare(Float::OGT, x, most), most, x);
+}
+
+// Twice the half, which overflows only where the result does.
+Value emitExpm1(Lanes l, Value x) {
+  if (getElementType(x).isF64())
+    return emitDoubleExpm1(l, x);
+  Value half = emitHalfExpm1(l, cut(l, x, -18.0, 89.0)), result = l.add(half, half);
   return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
 }
 
@@ -113,23 +121,18 @@ Value emitLog1p(Lanes l, Value x) {
   return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
 }
 
-// |x| > 0.55: 1 - 2 / (e^2|x| + 1), below a polynomial.
+// t / (t + 2), t = e^2x - 1: one division, nothing is chosen between, and small results lose nothing.
 Value emitTanh(Lanes l, Value x) {
   if (getElementType(x).isF64()) {
-    // t / (t + 2), t = e^2|x| - 1.
+    // Of |x|.
     Value cut = l.constant(l.f64(), 40.0), magnitude = l.absFloat(x);
     magnitude = l.select(l.compare(Float::OGT, magnitude, cut), cut, magnitude);
     Value t = emitDoubleExpm1(l, l.add(magnitude, magnitude));
     return l.copySign(l.divFloat(t, l.add(t, l.constant(l.f64(), 2.0))), x);
   }
-  Value one = l.constant(l.f32(), 1.0), magnitude = l.absFloat(x);
-  Value e = emitExp(l, l.add(magnitude, magnitude));
-  Value large = l.sub(one, l.divFloat(l.constant(l.f32(), 2.0), l.add(e, one)));
-  Value square = l.mul(x, x);
-  Value p = l.polynomial(square, {-3.33327681e-1, 1.33152664e-1, -5.23025551e-2, 1.57394409e-2});
-  Value small = l.fma(l.mul(p, square), magnitude, magnitude);
-  Value isLarge = l.compare(Float::OGT, magnitude, l.constant(l.f32(), 0.55));
-  return l.copySign(l.select(isLarge, large, small), x);
+  // Beyond 9.02 the result is 1.
+  Value half = emitHalfExpm1(l, cut(l, l.add(x, x), -18.0, 20.0));
+  return l.copySign(l.divFloat(half, l.add(half, l.constant(l.f32(), 1.0))), x);
 }
 
 // |x| > 475/512: 1 - e^q(|x|), below a polynomial.

@@ -23,8 +23,10 @@ static constexpr int64_t kAccumulators = 4;
 /// Most bytes of a row's intermediate values that are kept on the stack rather than computed again.
 static constexpr int64_t kScratchBytes = 256 * 1024;
 
-/// Costs more to compute than to store and load.
+/// Costs more to compute than to store and load; rounding to bf16 is seven operations (Lanes::roundTo).
 static bool isExpensive(Operation *op) {
+  if (auto cast = dyn_cast_or_null<nn::CastOp>(op))
+    return cast.getResult().getType().getElementType().isBF16();
   return isa_and_nonnull<nn::ExpOp, nn::Expm1Op, nn::LogOp, nn::Log1pOp, nn::AtanOp, nn::SqrtOp, nn::RsqrtOp,
                          nn::ReciprocalOp, nn::TanhOp, nn::SigmoidOp, nn::ErfOp, nn::SinOp, nn::CosOp,
                          nn::PowOp, nn::DivOp, nn::RemOp>(op);

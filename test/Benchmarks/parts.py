@@ -3,6 +3,7 @@ import contextlib
 import json
 import pathlib
 import statistics
+import tempfile
 
 import network
 import peers
@@ -168,4 +169,38 @@ def layers(bench):
         yield {"part": "layers", "layers": count}, lambda c=count: measure(c)
 
 
-PARTS = {"limits": limits, "compile": compile_time, "start": start, "layers": layers, "threads": threads, "steps": steps, "links": links}
+def roofline(bench):
+    """What each group of commands of a step of one rank takes (CPU time of the core that computes, in the trace), moves and computes."""
+    def measure(size, dtype):
+        record = bench.peak()
+        commands = {(section["name"], c["command"]): c for section in bench.zero.compile(size, dtype, 0, 1)["report"]["timeline"]["sections"]
+                    for c in section["commands"]}
+        with tempfile.TemporaryDirectory(prefix="zero-bench-") as name, watching(record):
+            trace = pathlib.Path(name) / "trace.json"
+            bench.zero.train(size, dtype, 0, 1, 4 if bench.quick else 8, 1, trace=trace)
+            events = json.loads(trace.read_text())["traceEvents"]
+        runs = {}
+        for event in events:
+            if event["ph"] == "X" and event.get("args", {}).get("section"):
+                runs.setdefault((event["args"]["section"], event["args"]["command"]), []).append(event["args"])
+        groups = {}
+        for place, times in runs.items():
+            command = commands[place]
+            generated = command["kind"] in ("fused", "update")
+            group = groups.setdefault(command["kernel"] if generated else command["kind"],
+                                      {"commands": 0, "seconds": 0.0, "predicted_seconds": 0.0, "bytes": 0, "flops": 0, "title": command["title"] if generated else ""})
+            group["commands"] += 1
+            group["seconds"] += statistics.median(each["cpu_us"] for each in times[1:]) * 1e-6
+            group["predicted_seconds"] += times[0]["predicted_us"] * 1e-6
+            group["bytes"] += command["read_bytes"] + command["written_bytes"]
+            group["flops"] += command["flops"]
+        record["groups"] = dict(sorted(groups.items(), key=lambda item: -item[1]["seconds"]))
+        record["step_seconds"] = sum(group["seconds"] for group in groups.values())
+        return record
+    for size in bench.sizes:
+        for dtype in bench.types:
+            yield {"part": "roofline", "size": size, "dtype": dtype}, lambda s=size, d=dtype: measure(s, d)
+
+
+PARTS = {"limits": limits, "compile": compile_time, "start": start, "layers": layers, "threads": threads, "roofline": roofline,
+         "steps": steps, "links": links}

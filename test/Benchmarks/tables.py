@@ -105,6 +105,15 @@ def _markdown(records, machine, flops):
     text += _table("Threads: one rank on two cores", ["model", "one thread ms", "two threads ms", "speed-up"],
                    [[size, _number(_median(r, "step_seconds_1"), ".1f", 1e3), _number(_median(r, "step_seconds_2"), ".1f", 1e3),
                      _number(_median(r, "speedup"), ".2f")] for size, r in threads.items()])
+    for record in of("roofline"):
+        peak = record["fma_f32_gflops" if record["key"]["dtype"] == "float32" else "fma_bf16_gflops"]
+        text += _table(f"Roofline: {record['key']['size']} {record['key']['dtype']}, one rank, {1e3 * record['step_seconds']:.1f} ms of commands",
+                       ["group", "commands", "ms", "predicted ms", "% of the step", "MB", "GB/s", "GFLOP/s", "% of FMA peak", "what"],
+                       [[name, g["commands"], _number(g["seconds"], ".2f", 1e3), _number(g["predicted_seconds"], ".2f", 1e3),
+                         _number(g["seconds"] / record["step_seconds"], ".2f", 100),
+                         _number(g["bytes"], ".1f", 1e-6), _number(g["bytes"] / g["seconds"], ".1f", 1e-9), _number(g["flops"] / g["seconds"], ".1f", 1e-9),
+                         _number(g["flops"] / g["seconds"] / peak if peak else None, ".1f", 1e-7), g["title"].replace("|", "/")]
+                        for name, g in record["groups"].items() if g["seconds"] >= 1e-3 * record["step_seconds"]])
     text += _table("Compile time", ["model", "seconds", "peak MiB"],
                    [[r["key"]["model"], _number(r["seconds"], ".2f"), _number(r["peak_rss_bytes"], ".0f", 2**-20)] for r in of("compile")])
     text += _table("Start to first step", ["model", "ranks", "seconds", "to read the program", "program MB"],

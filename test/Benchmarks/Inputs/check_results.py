@@ -29,5 +29,12 @@ if "--peers" in sys.argv:
     for record in runs:
         assert record["loss_difference"] < 1e-5 and record["ratio"] > 0, record
         assert record["peer"]["peak_total_bytes"] > record["peer"]["peak_bytes"] > 0, record
+for record in results["records"]:
+    if record["key"]["part"] == "roofline":
+        groups, total = record["groups"], results["flops"][record["key"]["size"]]
+        assert all(g["commands"] > 0 and g["seconds"] > 0 and g["bytes"] > 0 for g in groups.values()), record
+        assert 0.5 * total < groups["matmul"]["flops"] <= total, (groups["matmul"], total)
+        assert any(name.startswith("group_") for name in groups) and any(name.startswith("update_") for name in groups), groups
 text = (folder / "results.md").read_text()
-assert results["machine"]["cpu"] in text and "say nothing about speed" in text and "## Not measured" not in text
+assert results["machine"]["cpu"] in text and "say nothing about speed" in text and "## Not measured" not in text and ("## Roofline: T float32" in text) == any(
+    record["key"]["part"] == "roofline" for record in results["records"])
