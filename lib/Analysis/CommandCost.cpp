@@ -212,6 +212,8 @@ CommandCost CommandCosts::get(Operation *command) const {
       cost.product = {integers[0], integers[2], integers[3], integers[4], integers[5] != 0, integers[6] != 0};
     else if (dispatch.getKernel().starts_with("attention"))
       cost.element = integers[0], cost.length = integers[3];
+    else if (dispatch.getKernel() == "sum_squares") // an element takes as long in 16 bits
+      cost.element = integers[0];
     else if (dispatch.getKernel() == "gather")
       cost.bytesMoved -= sum(reads[0]) - cost.bytesWritten;
   } else if (auto collective = dyn_cast<plan::CollectiveOp>(command)) {

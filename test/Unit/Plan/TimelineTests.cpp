@@ -55,6 +55,13 @@ TEST_F(Costs, OfLibraryKernels) {
   EXPECT_EQ(flopsOf("gather", "4, 4, 1, 10, 8, 3"), 0);
 }
 
+TEST_F(Costs, SumsOfSquaresHaveRatesByElement) {
+  for (int64_t element : {0, 3}) {
+    parse(dispatch("sum_squares", std::to_string(element) + ", 64"));
+    EXPECT_EQ(CommandCosts(*module).get(&section.getBody().front().front()).element, element);
+  }
+}
+
 TEST_F(Costs, OfGeneratedKernels) {
   parse(dispatch("k", ""), R"(
 plan.kernel @k {body_function = @k_body, items = 1 : i64}
