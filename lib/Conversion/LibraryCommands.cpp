@@ -8,7 +8,6 @@
 #include "zero/Analysis/ElementTypes.h"
 
 using namespace mlir;
-using zero::plan::ContentClass;
 
 namespace zero::conversion {
 
@@ -33,10 +32,7 @@ void SectionCommands::emit(nn::MatmulOp op) {
   const int64_t integers[] = {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n,
                               k, op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride,
                               lhs.rowStride, rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride};
-  if (plan.getWorkspaceBytes("matmul", integers))
-    emitWithWorkspace(op, "matmul", integers);
-  else
-    dispatch(op, "matmul", integers);
+  dispatch(op, "matmul", integers);
 }
 
 void SectionCommands::emit(nn::GatherOp op) {
@@ -89,18 +85,6 @@ void SectionCommands::addHeadStrides(SmallVectorImpl<int64_t> &integers, Value v
   integers.append(strides.begin(), strides.begin() + 3);
 }
 
-void SectionCommands::emitWithWorkspace(Operation *op, StringRef kernel, ArrayRef<int64_t> integers,
-                                        ArrayRef<double> reals) {
-  SmallVector<Attribute> reads, writes;
-  for (Value operand : op->getOperands())
-    reads.push_back(getSlice(operand));
-  for (Value result : op->getResults())
-    writes.push_back(getSlice(result));
-  int64_t bytes = plan.getWorkspaceBytes(kernel, integers);
-  writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
-  dispatch(op, kernel, reads, writes, integers, reals);
-}
-
 template <typename AttentionLike> static SmallVector<int64_t> getAttentionIntegers(AttentionLike op) {
   Shape query = getType(op.getQuery()).getShape(), key = getType(op.getKey()).getShape();
   int64_t maskBatch = 0, maskHeads = 0;
@@ -125,7 +109,7 @@ void SectionCommands::emit(nn::AttentionOp op) {
   SmallVector<int64_t> integers = getAttentionIntegers(op);
   for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult()})
     addHeadStrides(integers, value);
-  emitWithWorkspace(op, "attention", integers, {op.getScale().convertToDouble()});
+  dispatch(op, "attention", integers, {op.getScale().convertToDouble()});
 }
 
 void SectionCommands::emit(nn::AttentionGradOp op) {
@@ -133,7 +117,7 @@ void SectionCommands::emit(nn::AttentionGradOp op) {
   for (Value value : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getResultGradient(),
                       op.getQueryGradient(), op.getKeyGradient(), op.getValueGradient()})
     addHeadStrides(integers, value);
-  emitWithWorkspace(op, "attention_grad", integers, {op.getScale().convertToDouble()});
+  dispatch(op, "attention_grad", integers, {op.getScale().convertToDouble()});
 }
 
 /// Element, leading sizes and how the window slides over `spatial`.
@@ -158,15 +142,15 @@ static SmallVector<int64_t> getConvIntegers(ConvLike op, Value data, Value kerne
 }
 
 void SectionCommands::emit(nn::ConvOp op) {
-  emitWithWorkspace(op, "conv", getConvIntegers(op, op.getLhs(), op.getRhs()));
+  dispatch(op, "conv", getConvIntegers(op, op.getLhs(), op.getRhs()));
 }
 
 void SectionCommands::emit(nn::ConvTransposeOp op) {
-  emitWithWorkspace(op, "conv_transpose", getConvIntegers(op, op.getResult(), op.getRhs()));
+  dispatch(op, "conv_transpose", getConvIntegers(op, op.getResult(), op.getRhs()));
 }
 
 void SectionCommands::emit(nn::ConvWeightGradOp op) {
-  emitWithWorkspace(op, "conv_weight_grad", getConvIntegers(op, op.getLhs(), op.getResult()));
+  dispatch(op, "conv_weight_grad", getConvIntegers(op, op.getLhs(), op.getResult()));
 }
 
 template <typename PoolOp> static SmallVector<int64_t> getPoolIntegers(PoolOp op) {

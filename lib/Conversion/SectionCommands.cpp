@@ -73,6 +73,8 @@ void SectionCommands::dispatch(Operation *op, StringRef kernel, ArrayRef<int64_t
     reads.push_back(getSlice(operand));
   for (Value result : op->getResults())
     writes.push_back(getSlice(result));
+  if (int64_t bytes = plan.getWorkspaceBytes(kernel, integers))
+    writes.push_back(plan.getSlice(placement.makePlace(bytes, ContentClass::workspace, op, ".workspace")));
   dispatch(op, kernel, reads, writes, integers, reals);
 }
 

@@ -39,8 +39,6 @@ private:
                        Strides targetStrides);
   void emitFill(mlir::Operation *op, mlir::RankedTensorType type, mlir::Attribute element);
   void addHeadStrides(llvm::SmallVectorImpl<int64_t> &integers, mlir::Value value) const;
-  void emitWithWorkspace(mlir::Operation *op, llvm::StringRef kernel, llvm::ArrayRef<int64_t> integers,
-                         llvm::ArrayRef<double> reals = {});
 
   // Buckets and collectives.
   void emit(sharding::PackOp op);
@@ -56,7 +54,7 @@ private:
   void dispatch(mlir::Operation *op, llvm::StringRef kernel, mlir::ArrayRef<mlir::Attribute> reads,
                 mlir::ArrayRef<mlir::Attribute> writes, mlir::ArrayRef<int64_t> integers = {},
                 mlir::ArrayRef<double> reals = {});
-  /// What the op reads and all results as writes.
+  /// What the op reads, all results as writes and, where the kernel has one, its workspace.
   void dispatch(mlir::Operation *op, llvm::StringRef kernel, mlir::ArrayRef<int64_t> integers = {},
                 mlir::ArrayRef<double> reals = {});
   void copy(mlir::Location loc, const Place &source, const Place &target, const llvm::Twine &reason);

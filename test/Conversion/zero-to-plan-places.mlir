@@ -5,9 +5,9 @@
 // twice (%both) are copied; one that is read before, or through a reshape, is computed in its slot.
 // CHECK-LABEL: module @copies
 // CHECK:       plan.section @micro_first
-// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@micro_first.0.matmul, 0, 256>]
-// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>]
-// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@gradient.b0, 768, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@micro_first.0.matmul, 0, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" {{.*}} writes [#plan.slice<@gradient.b0, 768, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.dispatch "group_0" on compute reads [#plan.slice<@gradient.b0, 768, 256>]
 // CHECK-NEXT: plan.copy on compute <@micro_first.0.matmul, 0, 256> to <@gradient.b0, 0, 256> {{.*}} {reason = "gradient 'late' cannot be computed in its bucket"}
 // CHECK-NEXT: plan.copy on compute <@gradient.b0, 256, 256> to <@gradient.b0, 512, 256> {{.*}} {reason = "gradient 'both again' cannot be computed in its bucket"}

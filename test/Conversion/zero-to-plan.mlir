@@ -7,9 +7,9 @@
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 512>
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@gradient.b0, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@gradient.b0, 0, 512> to <@gradient.b0, 0, 256, rank_stride = 256> staging <@staging, 0, 256> waits [] {awaited_at = 6
 // CHECK-NEXT: plan.collective all_gather f32 on reduce <@gradient.b0, 0, 256, rank_stride = 256> to <@gradient.b0, 0, 512> waits [] {awaited_at = 6
@@ -47,14 +47,14 @@ module {
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 512>
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@gradient.b0, 128, 128>]
 // CHECK:      plan.section @micro_next {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_next.4.pack, 128, 128>]
 // CHECK-NEXT: plan.dispatch "accumulate_0" on compute reads [#plan.slice<@gradient.b0, 0, 512>, #plan.slice<@micro_next.4.pack, 0, 512>] writes [#plan.slice<@gradient.b0, 0, 512>]
 // CHECK:      plan.section @update {
@@ -94,9 +94,9 @@ module {
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256, rank_stride = 256> {sharded}
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@gradient.b0, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@gradient.b0, 0, 512> to <@gradient.b0, 0, 256, rank_stride = 256> staging <@staging, 0, 256> waits [] {awaited_at = 5
 // CHECK:      plan.section @update {
@@ -137,14 +137,14 @@ module {
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 512>
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@gradient.b0, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@gradient.b0, 128, 128>]
 // CHECK:      plan.section @micro_next {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_next.4.pack, 128, 128>]
 // CHECK-NEXT: plan.dispatch "accumulate_0" on compute reads [#plan.slice<@gradient.b0, 0, 512>, #plan.slice<@micro_next.4.pack, 0, 512>] writes [#plan.slice<@gradient.b0, 0, 512>]
 // CHECK:      plan.section @update {
@@ -187,9 +187,9 @@ module {
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256> {sharded}
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_first.4.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_first.4.pack, 0, 512> to <@gradient.b0, 0, 256> staging <@staging, 0, 256> waits [] {awaited_at = 5
 // CHECK:      plan.section @update {
@@ -230,15 +230,15 @@ module {
 // CHECK:      plan.state "parameter" "b0" at <@parameter.b0, 0, 512>
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256> {sharded}
 // CHECK:      plan.section @micro_first {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.4.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_first.4.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_first.4.pack, 0, 512> to <@gradient.b0, 0, 256> staging <@staging, 0, 256> waits [] {awaited_at = 5
 // CHECK:      plan.section @micro_next {
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.1.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.4.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_next.4.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_next.4.pack, 0, 512> to <@micro_next.4.pack, 0, 256, rank_stride = 256> staging <@staging, 0, 256> waits [] {awaited_at = 5
 // CHECK-NEXT: plan.dispatch "accumulate_0" on compute reads [#plan.slice<@gradient.b0, 0, 256>, #plan.slice<@micro_next.4.pack, 0, 256, rank_stride = 256>] writes [#plan.slice<@gradient.b0, 0, 256>]
@@ -282,9 +282,9 @@ module {
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256> {sharded}
 // CHECK:      plan.section @micro_first {
 // CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256> to <@micro_first.0.all_gather_start, 0, 512> waits [] {awaited_at = 1
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.3.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.3.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_first.6.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_first.6.pack, 0, 512> to <@gradient.b0, 0, 256> staging <@staging, 0, 256> waits [] {awaited_at = 6
 // CHECK:      plan.section @update {
@@ -368,16 +368,16 @@ module {
 // CHECK-NEXT: plan.state "gradient" "b0" at <@gradient.b0, 0, 256> {sharded}
 // CHECK:      plan.section @micro_first {
 // CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256> to <@micro_first.0.all_gather_start, 0, 512> waits [] {awaited_at = 1
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.3.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.3.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_first.6.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_first.6.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_first.6.pack, 0, 512> to <@gradient.b0, 0, 256> staging <@staging, 0, 256> waits [] {awaited_at = 6
 // CHECK:      plan.section @micro_next {
 // CHECK-NEXT: plan.collective all_gather f32 on gather <@parameter.b0, 0, 256> to <@micro_next.0.all_gather_start, 0, 512> waits [] {awaited_at = 1
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.3.matmul, 0, 32>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.6.pack, 0, 128>]
-// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.6.pack, 256, 256>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.3.matmul, 0, 32>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.6.pack, 0, 128>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
+// CHECK-NEXT: plan.dispatch "matmul" on compute reads {{.*}} writes [#plan.slice<@micro_next.6.pack, 256, 256>, #plan.slice<@{{.*}}.matmul.workspace, 0, {{[0-9]+}}>]
 // CHECK-NEXT: plan.zero on compute [#plan.slice<@micro_next.6.pack, 128, 128>]
 // CHECK-NEXT: plan.collective reduce_scatter f32 on reduce <@micro_next.6.pack, 0, 512> to <@micro_next.6.pack, 0, 256, rank_stride = 256> staging <@staging, 0, 256> waits [] {awaited_at = 6
 // CHECK-NEXT: plan.dispatch "accumulate_0" on compute reads [#plan.slice<@gradient.b0, 0, 256>, #plan.slice<@micro_next.6.pack, 0, 256, rank_stride = 256>] writes [#plan.slice<@gradient.b0, 0, 256>]

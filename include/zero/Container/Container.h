@@ -43,7 +43,7 @@ enum class SectionKind : uint32_t {
   CudaSource = 9,    ///< the CUDA C++ that both were compiled from ("kernels.cu")
 };
 
-inline constexpr uint32_t kContainerVersion = 2;
+inline constexpr uint32_t kContainerVersion = 3;
 inline constexpr uint64_t kSectionAlignment = 4096;
 /// A checksum guards this many bytes of a section.
 inline constexpr uint64_t kChecksumBlock = 256 * 1024;

@@ -6,9 +6,9 @@
 
 namespace zero {
 
-/// A kernel of the library gets as many slices as its table and its parameters say, and reaches no further than they do.
+/// A kernel of the library gets as many slices as it takes, and reaches no further than they do.
 Status checkKernelSlices(const KernelCall &call);
-/// The same on a GPU, where it needs `workspaceBytes` of its last slice; of a product, which has none on CPUs, of one more.
+/// The same on a GPU, where its workspace is another one.
 Status checkCudaKernelSlices(const KernelCall &call, uint64_t workspaceBytes);
 
 } // namespace zero

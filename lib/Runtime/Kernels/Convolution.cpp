@@ -14,6 +14,7 @@
 #include "lib/Runtime/Kernels/OneDnn.h"
 #include "lib/Runtime/Kernels/Parallel.h"
 #include "lib/Runtime/Kernels/Parameters.h"
+#include "lib/Runtime/Kernels/WorkspaceParts.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -44,19 +45,12 @@ private:
   void *current = nullptr;
 };
 
-dnnl::primitive_attr userScratch() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 /// A primitive with its scratch.
 struct Prepared {
   dnnl::primitive primitive;
   memory::desc scratch;
 
   template <typename Description> static Prepared make(const Description &description) {
-    onednn::Scratch::reserve(description.scratchpad_desc().get_size());
     return {dnnl::primitive(description.get()), description.scratchpad_desc()};
   }
 };
@@ -99,25 +93,26 @@ struct Layout {
 class Copy {
 public:
   Copy(const memory::desc &from, const memory::desc &to)
-      : Copy(from, to, Prepared::make(dnnl::reorder::primitive_desc(onednn::engine(), from, onednn::engine(), to, userScratch()))) {}
+      : Copy(from, to, Prepared::make(dnnl::reorder::primitive_desc(onednn::engine(), from, onednn::engine(), to, onednn::userScratch()))) {}
 
   void run(Execution &execution, void *source, void *target) {
     execution.set(from, source);
     execution.set(to, target);
     execution.run(primitive, scratch, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}});
   }
+  int64_t scratchBytes() const { return static_cast<int64_t>(bytes); }
 
 private:
   Copy(const memory::desc &from, const memory::desc &to, const Prepared &prepared)
-      : from(from), to(to), primitive(prepared.primitive), scratch(prepared.scratch) {}
+      : from(from), to(to), primitive(prepared.primitive), scratch(prepared.scratch), bytes(prepared.scratch.get_size()) {}
 
   Pointed from, to;
   dnnl::primitive primitive;
   Pointed scratch;
+  size_t bytes; ///< of scratch
 };
 
-/// What a convolution computes; the operand that is missing is the result.
-enum class Result { Out, Data, Kernel };
+using Result = ConvolutionResult;
 
 /// The primitive for one number of images. Descriptions are large, so it is kept only while the kernel is prepared.
 struct Primitive {
@@ -131,7 +126,7 @@ class Block {
 public:
   Block(const Primitive &primitive, Result result)
       : primitive(primitive.prepared->primitive), result(result), data(primitive.data.inner), kernel(primitive.kernel.inner),
-        out(primitive.out.inner), scratch(primitive.prepared->scratch) {
+        out(primitive.out.inner), scratch(primitive.prepared->scratch), ownScratchBytes(static_cast<int64_t>(primitive.prepared->scratch.get_size())) {
     makeCopy(dataCopy, primitive.data, result == Result::Data);
     makeCopy(outCopy, primitive.out, result == Result::Out);
   }
@@ -171,6 +166,10 @@ public:
       outCopy->run(execution, innerOut, plainOut);
   }
 
+  int64_t scratchBytes() const {
+    return std::max({ownScratchBytes, dataCopy ? dataCopy->scratchBytes() : 0, outCopy ? outCopy->scratchBytes() : 0});
+  }
+
 private:
   static void makeCopy(std::optional<Copy> &copy, const Layout &layout, bool written) {
     if (!layout.same())
@@ -180,13 +179,15 @@ private:
   dnnl::primitive primitive;
   Result result;
   Pointed data, kernel, out, scratch;
+  int64_t ownScratchBytes; ///< of the primitive without the copies
   std::optional<Copy> dataCopy, outCopy;
 };
 
 class Convolution : public Kernel {
 public:
   Convolution(ConvolutionShape given, Result result, CpuVariant variant)
-      : shape(std::move(given)), result(result), variant(variant), plan(shape, result == Result::Kernel) {
+      : shape(std::move(given)), result(result), variant(variant), plan(shape, result),
+        scratch(plan.scratchSlots, scratchBytes()) {
     // A line is a plane of one row: oneDNN knows planes best.
     if (shape.spatial.size() == 1) {
       for (auto *list : {&shape.spatial, &shape.window, &shape.strides, &shape.dilations, &shape.positions})
@@ -196,8 +197,9 @@ public:
     }
   }
 
-  /// Creates the primitives; throws dnnl::error. False where oneDNN has nothing but its reference loops.
-  bool prepare() {
+  /// Creates the primitives; throws dnnl::error. False where oneDNN has nothing but its reference loops, an error where it needs more
+  /// scratch than is planned.
+  Expected<bool> prepare(const char *name) {
     Primitive body, tail;
     int64_t rest = shape.batch % plan.images;
     if (plan.blocks > 1 || rest == 0)
@@ -219,6 +221,10 @@ public:
       if (tail.prepared && part == plan.parts - 1)
         tails.back().emplace(tail, result);
     }
+    int64_t most = kernelCopy ? kernelCopy->scratchBytes() : 0;
+    for (const std::optional<Block> *block : {&bodies.back(), &tails.back()})
+      most = std::max(most, *block ? (*block)->scratchBytes() : 0);
+    ZERO_RETURN_IF_ERROR(onednn::checkScratch(name, most, scratchBytes()));
     return true;
   }
 
@@ -327,6 +333,7 @@ private:
            holds(primitive.out, plan.outFloats / plan.images * images) &&
            primitive.kernel.inner.get_size() <= plan.kernelFloats * sizeof(float);
   }
+  int64_t scratchBytes() const { return plan.scratchFloats * static_cast<int64_t>(sizeof(float)); }
 
   /// Chooses the implementation and with it the inner layouts; false for oneDNN's reference.
   bool describe(Primitive &primitive) {
@@ -339,7 +346,7 @@ private:
     dnnl::convolution_forward::primitive_desc forward(
         {result == Result::Out ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training,
          algorithm, data, kernel, out, strides, dilations, low, high},
-        userScratch(), onednn::engine());
+        onednn::userScratch(), onednn::engine());
     auto take = [&](const auto &description, const memory::desc &data, const memory::desc &kernel,
                     const memory::desc &out) {
       isGemm = std::strstr(description.impl_info_str(), "gemm");
@@ -358,13 +365,13 @@ private:
       return take(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
     case Result::Data: {
       dnnl::convolution_backward_data::primitive_desc backward(
-          {algorithm, data, kernel, out, strides, dilations, low, high}, userScratch(), onednn::engine(),
+          {algorithm, data, kernel, out, strides, dilations, low, high}, onednn::userScratch(), onednn::engine(),
           forward);
       return take(backward, backward.diff_src_desc(), backward.weights_desc(), backward.diff_dst_desc());
     }
     case Result::Kernel: {
       dnnl::convolution_backward_weights::primitive_desc backward(
-          {algorithm, data, kernel, out, strides, dilations, low, high}, userScratch(), onednn::engine(),
+          {algorithm, data, kernel, out, strides, dilations, low, high}, onednn::userScratch(), onednn::engine(),
           forward);
       return take(backward, backward.src_desc(), backward.diff_weights_desc(), backward.diff_dst_desc());
     }
@@ -392,15 +399,15 @@ private:
          *made = static_cast<float *>(pointers[2]);
     float *data = result == Result::Data ? made : given, *out = result == Result::Data ? given : made;
     if (kernelCopy) {
-      onednn::Scratch scratch;
-      Execution execution(onednn::threadStream(), scratch.data());
+      WorkspaceParts::Loan slot(scratch, space + plan.scratchOffset());
+      Execution execution(onednn::threadStream(), slot.data());
       kernelCopy->run(execution, kernel, space);
       finish(execution);
       kernel = space;
     }
     parallelFor(parallel, plan.parts, [&](int64_t begin, int64_t end) {
-      onednn::Scratch scratch;
-      Execution execution(onednn::threadStream(), scratch.data());
+      WorkspaceParts::Loan slot(scratch, space + plan.scratchOffset());
+      Execution execution(onednn::threadStream(), slot.data());
       for (int64_t part = begin; part < end; ++part)
         forEachBlock(part, data, out, space,
                      [&](Block &block, float *blockData, float *blockOut, float *dataSpace, float *outSpace,
@@ -421,8 +428,8 @@ private:
       return part == 0 && !kernelCopy ? kernel : space + 2 * part * plan.kernelFloats;
     };
     parallelFor(parallel, plan.parts, [&](int64_t begin, int64_t end) {
-      onednn::Scratch scratch;
-      Execution execution(onednn::threadStream(), scratch.data());
+      WorkspaceParts::Loan slot(scratch, space + plan.scratchOffset());
+      Execution execution(onednn::threadStream(), slot.data());
       for (int64_t part = begin; part < end; ++part)
         forEachBlock(part, data, out, space,
                      [&](Block &block, float *blockData, float *blockOut, float *dataSpace, float *outSpace,
@@ -438,8 +445,8 @@ private:
     for (int64_t part = 1; part < plan.parts; ++part)
       add(sumOf(0), sumOf(part));
     if (kernelCopy) {
-      onednn::Scratch scratch;
-      Execution execution(onednn::threadStream(), scratch.data());
+      WorkspaceParts::Loan slot(scratch, space + plan.scratchOffset());
+      Execution execution(onednn::threadStream(), slot.data());
       kernelCopy->run(execution, sumOf(0), kernel);
       finish(execution);
     }
@@ -449,6 +456,7 @@ private:
   Result result;
   CpuVariant variant;
   ConvolutionPlan plan;
+  WorkspaceParts scratch;
   std::pair<Choice, Choice> chosen;
   bool isGemm = false;
   int64_t kernelFloats = 0; // of the kernel in the primitives' layout
@@ -552,7 +560,7 @@ Expected<std::unique_ptr<Kernel>> make(const char *name, Result result, Convolut
     try {
       onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
       auto convolution = std::make_unique<Convolution>(shape, result, options.variant);
-      bool prepared = convolution->prepare();
+      ZERO_ASSIGN_OR_RETURN(bool prepared, convolution->prepare(name));
       if (result == Result::Kernel && DepthwiseGradient::takes(shape) &&
           (!prepared || convolution->unfoldsDepthwise()))
         return std::unique_ptr<Kernel>(std::make_unique<DepthwiseGradient>(shape, options.variant));

@@ -2,16 +2,9 @@
 #ifndef ZERO_LIB_RUNTIME_KERNELS_MATMULDOUBLE_H
 #define ZERO_LIB_RUNTIME_KERNELS_MATMULDOUBLE_H
 
-#include <cstdint>
+#include "zero/Runtime/Kernels/MatmulShape.h"
 
 namespace zero::kernels {
-
-/// Sizes and places of a batched product; strides count elements, `ld` between rows as stored.
-struct MatmulShape {
-  int64_t batch, m, n, k;
-  bool transposeLhs, transposeRhs;
-  int64_t lhsBatchStride, lhsLd, rhsBatchStride, rhsLd, outBatchStride, outLd;
-};
 
 /// Columns that one item computes, for one matrix of the batch.
 inline constexpr int64_t kDoubleColumns = 32;

@@ -1,16 +1,15 @@
 //===- MatmulWidened.cpp - Products of 16-bit floats as those of f32 ------===//
 //
 // What the CPU does not multiply itself goes through oneDNN's product of f32, block by block: the blocks of both sides are
-// widened into scratch, the product is rounded once on its way out. Blocks depend on the shape alone, so do the sums:
+// widened into the workspace, the product is rounded once on its way out. Blocks depend on the shape alone, so do the sums:
 // chunks of K in order. The matrices of a block have no gaps (Matmul.cpp says why).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/MatmulWidened.h"
-#include "lib/Runtime/Kernels/OneDnn.h"
-#include "lib/Runtime/Kernels/Parallel.h"
+#include "lib/Runtime/Kernels/OneDnnProduct.h"
 #include "lib/Runtime/Kernels/WideRows.h"
+#include "zero/Runtime/Kernels/MatmulSizes.h"
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -18,11 +17,6 @@ using namespace zero;
 using namespace zero::kernels;
 
 namespace {
-
-/// Rows and columns of a block, and the numbers that one of its products sums: 5 MiB of scratch.
-constexpr int64_t kRows = 256, kColumns = 256, kSum = 2048;
-/// Most threads that work on one product.
-constexpr int64_t kRanges = 32;
 
 int64_t roundUp(int64_t floats) { return (floats + 15) / 16 * 16; }
 
@@ -38,76 +32,50 @@ struct Pieces {
 class WidenedMatmul : public Kernel {
 public:
   WidenedMatmul(const MatmulShape &shape, Element element)
-      : shape(shape), rows(shape.m, kRows), columns(shape.n, kColumns), sums(shape.k, kSum),
-        widen(element == Element::F16 ? widenFloat16s : widenBFloat16s),
-        round(element == Element::F16 ? roundToFloat16s : roundToBFloat16s),
-        items(shape.batch * rows.count() * columns.count()) {
-    if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
-      items = 0;
+      : shape(shape), plan(shape, MatmulMethod::Widened, sizeof(uint16_t)), rows(shape.m, plan.kWideRows), columns(shape.n, plan.kWideColumns),
+        sums(shape.k, plan.kWideSum), widen(element == Element::F16 ? widenFloat16s : widenBFloat16s),
+        round(element == Element::F16 ? roundToFloat16s : roundToBFloat16s), parts(plan.parts, plan.partBytes) {
     rhsAt = roundUp(rows.size * sums.size);
     outAt = rhsAt + roundUp(columns.size * sums.size);
     partAt = outAt + roundUp(rows.size * columns.size);
-    scratchpadAt = partAt + (sums.count() > 1 ? roundUp(rows.size * columns.size) : 0);
-    for (int64_t i = 0; i < 8; ++i)
-      if (items > 0 && (!(i & 1) || rows.isRest(rows.count() - 1)) && (!(i & 2) || columns.isRest(columns.count() - 1)) &&
-          (!(i & 4) || (sums.count() > 0 && sums.isRest(sums.count() - 1))) && shape.k > 0)
-        products[i] = make(i & 1 ? rows.at(rows.count() - 1) : rows.size,
-                           i & 2 ? columns.at(columns.count() - 1) : columns.size,
-                           i & 4 ? sums.at(sums.count() - 1) : sums.size);
-    for (int64_t range = 0; range < std::min(items, kRanges); ++range)
-      for (const std::optional<Product> &product : products)
-        bound.push_back(product ? bind(*product) : Bound());
+    scratchAt = partAt + (sums.count() > 1 ? roundUp(rows.size * columns.size) : 0);
+  }
+
+  /// Creates the primitives; throws dnnl::error.
+  Status prepare() {
+    if (plan.blocks == 0)
+      return {};
+    for (int64_t i = 0; i < 8; ++i) {
+      auto size = [i](const Pieces &pieces, int64_t bit) { return i & bit ? pieces.at(pieces.count() - 1) : pieces.size; };
+      auto isThere = [i](const Pieces &pieces, int64_t bit) { return !(i & bit) || pieces.isRest(pieces.count() - 1); };
+      if (!isThere(rows, 1) || !isThere(columns, 2) || !isThere(sums, 4))
+        continue;
+      products[i] = make(size(rows, 1), size(columns, 2), size(sums, 4));
+      ZERO_RETURN_IF_ERROR(onednn::checkScratch("matmul", products[i]->scratchBytes(), plan.partBytes - scratchAt * sizeof(float)));
+    }
+    for (int64_t part = 0; part < plan.parts; ++part)
+      for (const std::optional<onednn::Product> &product : products)
+        bound.push_back(product ? std::optional<onednn::BoundProduct>(*product) : std::nullopt);
+    return {};
   }
 
   Status run(void *const *pointers, ParallelFor &parallel) override {
     auto *lhs = static_cast<const uint16_t *>(pointers[0]), *rhs = static_cast<const uint16_t *>(pointers[1]);
     auto *out = static_cast<uint16_t *>(pointers[2]);
-    std::atomic<int> failed = 0;
-    int64_t ranges = std::min(items, kRanges);
-    parallelFor(parallel, ranges, [&](int64_t begin, int64_t end) {
-      onednn::Scratch scratch;
-      for (int64_t range = begin; range < end; ++range)
-        for (int64_t item = items * range / ranges; item < items * (range + 1) / ranges; ++item)
-          if (int status = block(item, &bound[8 * range], lhs, rhs, out, static_cast<float *>(scratch.data())))
-            failed.store(status, std::memory_order_relaxed);
-    });
-    if (int status = failed.load())
-      return Status::programFailed("matmul: oneDNN failed with status " + std::to_string(status));
-    return {};
+    return onednn::runItems(parallel, plan.blocks, parts, plan.partBytes ? pointers[3] : nullptr,
+                            [&](int64_t item, const WorkspaceParts::Loan &loan) {
+                              return block(item, &bound[8 * loan.index()], lhs, rhs, out, reinterpret_cast<float *>(loan.data()));
+                            });
   }
 
 private:
-  struct Product {
-    dnnl::matmul primitive;
-    dnnl::memory::desc lhs, rhs, out, scratchpad;
-  };
-  /// Memory objects of one range of items: a memory object holds one pointer.
-  struct Bound {
-    dnnl::memory lhs, rhs, out, scratchpad;
-  };
-
-  Product make(int64_t m, int64_t n, int64_t k) const {
+  onednn::Product make(int64_t m, int64_t n, int64_t k) const {
     using dnnl::memory;
     auto matrix = [](int64_t height, int64_t width, bool transposed) {
       return memory::desc({height, width}, memory::data_type::f32,
                           transposed ? memory::dims{1, height} : memory::dims{width, 1});
     };
-    Product made;
-    made.lhs = matrix(m, k, shape.transposeLhs);
-    made.rhs = matrix(k, n, shape.transposeRhs);
-    made.out = matrix(m, n, false);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::matmul::primitive_desc description({made.lhs, made.rhs, made.out}, attributes, onednn::engine());
-    made.primitive = dnnl::matmul(description);
-    made.scratchpad = description.scratchpad_desc();
-    onednn::Scratch::reserve(scratchpadAt * sizeof(float) + made.scratchpad.get_size());
-    return made;
-  }
-
-  static Bound bind(const Product &product) {
-    auto memory = [](const dnnl::memory::desc &desc) { return dnnl::memory(desc, onednn::engine(), DNNL_MEMORY_NONE); };
-    return {memory(product.lhs), memory(product.rhs), memory(product.out), memory(product.scratchpad)};
+    return onednn::Product::make(matrix(m, k, shape.transposeLhs), matrix(k, n, shape.transposeRhs), matrix(m, n, false));
   }
 
   /// Widens a matrix of `height` rows at a distance of `ld` into dense rows.
@@ -116,14 +84,14 @@ private:
       widen(from + row * ld, width, to + row * width);
   }
 
-  int block(int64_t item, Bound *memories, const uint16_t *lhs, const uint16_t *rhs, uint16_t *out, float *scratch) {
+  dnnl_status_t block(int64_t item, const std::optional<onednn::BoundProduct> *bound, const uint16_t *lhs, const uint16_t *rhs, uint16_t *out,
+                      float *scratch) const {
     int64_t i = item % rows.count(), j = item / rows.count() % columns.count(), b = item / rows.count() / columns.count();
     int64_t m = rows.at(i), n = columns.at(j), row = i * rows.size, column = j * columns.size;
     lhs += b * shape.lhsBatchStride + row * (shape.transposeLhs ? 1 : shape.lhsLd);
     rhs += b * shape.rhsBatchStride + column * (shape.transposeRhs ? shape.rhsLd : 1);
     out += b * shape.outBatchStride + row * shape.outLd + column;
     float *sum = scratch + outAt, *part = scratch + partAt;
-    std::fill(sum, sum + (shape.k ? 0 : m * n), 0.0f); // a product over nothing is zero
     for (int64_t l = 0; l < sums.count(); ++l) {
       int64_t k = sums.at(l), at = l * sums.size;
       if (shape.transposeLhs)
@@ -135,44 +103,31 @@ private:
       else
         take(rhs + at * shape.rhsLd, shape.rhsLd, k, n, scratch + rhsAt);
       int which = (rows.isRest(i) ? 1 : 0) + (columns.isRest(j) ? 2 : 0) + (sums.isRest(l) ? 4 : 0);
-      if (int status = multiply(*products[which], memories[which], scratch, l == 0 ? sum : part))
+      if (dnnl_status_t status = bound[which]->run(scratch, scratch + rhsAt, l == 0 ? sum : part, scratch + scratchAt))
         return status;
       for (int64_t e = 0; l > 0 && e < m * n; ++e)
         sum[e] += part[e];
     }
     for (int64_t r = 0; r < m; ++r)
       round(sum + r * n, n, out + r * shape.outLd);
-    return 0;
-  }
-
-  int multiply(const Product &product, Bound &memories, float *scratch, float *out) const {
-    dnnl_stream_t stream = onednn::threadStream();
-    std::pair<dnnl_memory_t, float *> places[] = {{memories.lhs.get(), scratch},
-                                                  {memories.rhs.get(), scratch + rhsAt},
-                                                  {memories.out.get(), out},
-                                                  {memories.scratchpad.get(), scratch + scratchpadAt}};
-    for (auto [memory, pointer] : places)
-      if (dnnl_status_t status = dnnl_memory_set_data_handle_v2(memory, pointer, stream))
-        return status;
-    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, places[0].first},
-                                   {DNNL_ARG_WEIGHTS, places[1].first},
-                                   {DNNL_ARG_DST, places[2].first},
-                                   {DNNL_ARG_SCRATCHPAD, places[3].first}};
-    return dnnl_primitive_execute(product.primitive.get(), stream, std::size(arguments), arguments);
+    return dnnl_success;
   }
 
   MatmulShape shape;
+  MatmulPlan plan;
   Pieces rows, columns, sums;
   void (*widen)(const uint16_t *, int64_t, float *);
   void (*round)(const float *, int64_t, uint16_t *);
-  int64_t items;
-  int64_t rhsAt, outAt, partAt, scratchpadAt; ///< floats of the scratch
-  std::optional<Product> products[8];         ///< bits of the index: rest of the rows, of the columns, of the sums
-  std::vector<Bound> bound;                   ///< eight for each range
+  int64_t rhsAt, outAt, partAt, scratchAt;                  ///< floats of a part of the workspace
+  WorkspaceParts parts;
+  std::optional<onednn::Product> products[8];               ///< bits of the index: rest of the rows, of the columns, of the sums
+  std::vector<std::optional<onednn::BoundProduct>> bound;   ///< eight for each part
 };
 
 } // namespace
 
-std::unique_ptr<Kernel> kernels::makeWidenedMatmul(const MatmulShape &shape, Element element) {
-  return std::make_unique<WidenedMatmul>(shape, element);
+Expected<std::unique_ptr<Kernel>> kernels::makeWidenedMatmul(const MatmulShape &shape, Element element) {
+  auto kernel = std::make_unique<WidenedMatmul>(shape, element);
+  ZERO_RETURN_IF_ERROR(kernel->prepare());
+  return std::unique_ptr<Kernel>(std::move(kernel));
 }

@@ -3,13 +3,13 @@
 #define ZERO_LIB_RUNTIME_KERNELS_MATMULWIDENED_H
 
 #include "lib/Runtime/Kernels/Element.h"
-#include "lib/Runtime/Kernels/MatmulDouble.h"
 #include "zero/Runtime/Kernels/Kernel.h"
+#include "zero/Runtime/Kernels/MatmulShape.h"
 
 namespace zero::kernels {
 
 /// `element` is f16 or bf16. Throws dnnl::error.
-std::unique_ptr<Kernel> makeWidenedMatmul(const MatmulShape &shape, Element element);
+Expected<std::unique_ptr<Kernel>> makeWidenedMatmul(const MatmulShape &shape, Element element);
 
 } // namespace zero::kernels
 

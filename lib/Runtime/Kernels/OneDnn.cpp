@@ -1,10 +1,7 @@
 //===- OneDnn.cpp - oneDNN as we use it: one thread, one instruction set --===//
 #include "lib/Runtime/Kernels/OneDnn.h"
-#include <algorithm>
 #include <mutex>
-#include <new>
-#include <tuple>
-#include <vector>
+#include <string>
 
 extern "C" void omp_set_num_threads(int);
 
@@ -44,53 +41,15 @@ Status onednn::limitInstructionSet(const KernelOptions &options) {
   return {};
 }
 
-namespace {
-
-constexpr std::align_val_t kAlignment{4096};
-
-/// Free buffers and the size that new ones get.
-struct Pool {
-  std::mutex mutex;
-  size_t bytes = 64;
-  std::vector<std::pair<void *, size_t>> free;
-
-  ~Pool() {
-    for (auto &[buffer, size] : free)
-      operator delete(buffer, kAlignment);
-  }
-  static Pool &get() {
-    static Pool instance;
-    return instance;
-  }
-};
-
-} // namespace
-
-void onednn::Scratch::reserve(size_t bytes) {
-  Pool &pool = Pool::get();
-  {
-    std::lock_guard lock(pool.mutex);
-    pool.bytes = std::max(pool.bytes, bytes);
-  }
-  Scratch grown; // the buffer that the first thread will find
+dnnl::primitive_attr onednn::userScratch() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
 }
 
-onednn::Scratch::Scratch() {
-  Pool &pool = Pool::get();
-  std::lock_guard lock(pool.mutex);
-  if (!pool.free.empty()) {
-    std::tie(buffer, size) = pool.free.back();
-    pool.free.pop_back();
-    if (size >= pool.bytes)
-      return;
-    operator delete(buffer, kAlignment);
-  }
-  size = pool.bytes;
-  buffer = operator new(size, kAlignment);
-}
-
-onednn::Scratch::~Scratch() {
-  Pool &pool = Pool::get();
-  std::lock_guard lock(pool.mutex);
-  pool.free.emplace_back(buffer, size);
+Status onednn::checkScratch(std::string_view kernel, int64_t neededBytes, int64_t plannedBytes) {
+  if (neededBytes <= plannedBytes)
+    return {};
+  return Status::badInput("kernel '" + std::string(kernel) + "': oneDNN takes " + std::to_string(neededBytes) + " bytes of scratch, the plan has " +
+                          std::to_string(plannedBytes));
 }

@@ -17,22 +17,11 @@ dnnl_stream_t threadStream();
 /// variant is an error.
 Status limitInstructionSet(const KernelOptions &options);
 
-/// Scratch memory for one primitive at a time, on loan from a pool of the process. `reserve`, called while
-/// kernels are prepared, sets the size; the pool holds one buffer then and grows to the number of threads in
-/// the first step.
-class Scratch {
-public:
-  static void reserve(size_t bytes);
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  void *data() const { return buffer; }
+/// Primitives whose scratch is the workspace of the plan.
+dnnl::primitive_attr userScratch();
 
-private:
-  void *buffer;
-  size_t size;
-};
+/// An error where a primitive of `kernel` needs more scratch than the plan has for it (Workspace.h).
+Status checkScratch(std::string_view kernel, int64_t neededBytes, int64_t plannedBytes);
 
 } // namespace zero::kernels::onednn
 

@@ -84,16 +84,15 @@ private:
   size_t position = 0;
 };
 
-/// The arithmetic of shapes and workspaces does not look for numbers that do not fit.
 bool isSmall(std::span<const int64_t> integers, int64_t most = int64_t(1) << 31) {
   return std::ranges::all_of(integers, [&](int64_t integer) { return integer <= most && integer >= -most; });
 }
 
-uint64_t workspace(std::string_view name, std::span<const int64_t> integers) {
-  constexpr size_t kSizes = 7; // of attention: some are multiplied
-  if (!isSmall(integers) || !isSmall(integers.first(std::min(kSizes, integers.size())), int64_t(1) << 28))
-    return kTooMany;
-  return static_cast<uint64_t>(std::max<int64_t>(kernelWorkspaceBytes(name, integers), 0));
+uint64_t product(std::span<const int64_t> sizes) {
+  uint64_t all = 1;
+  for (int64_t one : sizes)
+    all = multiply({all, size(one)});
+  return all;
 }
 
 Bytes matmul(Reader &in) {
@@ -146,7 +145,7 @@ Bytes cumSum(Reader &in) {
   return {bytes, bytes};
 }
 
-Bytes attention(std::string_view name, std::span<const int64_t> integers, bool gradient) {
+Bytes attention(std::span<const int64_t> integers, bool gradient) {
   Reader in(integers);
   uint64_t element = elementBytes(in.next());
   int64_t batch = in.next(), queries = in.next(), keys = in.next(), heads = in.next(), groups = in.next(), headSize = in.next();
@@ -169,34 +168,24 @@ Bytes attention(std::string_view name, std::span<const int64_t> integers, bool g
     bytes.push_back(view(keys, groups));
     bytes.push_back(view(keys, groups));
   }
-  bytes.push_back(workspace(name, integers));
   return in.missing ? Bytes() : bytes;
 }
 
 Bytes convolution(std::string_view name, std::span<const int64_t> integers) {
   if (!isSmall(integers))
-    return Bytes(4, kTooMany);
+    return Bytes(3, kTooMany);
   ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
   if (shape.positions.empty() || shape.groups < 1)
     return {};
-  auto product = [](const std::vector<int64_t> &sizes) {
-    uint64_t all = 1;
-    for (int64_t one : sizes)
-      all = multiply({all, size(one)});
-    return all;
-  };
   uint64_t element = elementBytes(shape.element);
   uint64_t data = multiply({element, size(shape.batch), size(shape.channels), product(shape.spatial)});
   uint64_t kernel = multiply({element, size(shape.filters), size(shape.channels / shape.groups), product(shape.window)});
   uint64_t out = multiply({element, size(shape.batch), size(shape.filters), product(shape.positions)});
-  constexpr uint64_t kMost = uint64_t(1) << 48;
-  bool fits = std::max({data, kernel, out, product(shape.window), product(shape.spatial), product(shape.positions)}) < kMost;
-  uint64_t scratch = fits ? workspace(name, integers) : kTooMany;
   if (name == "conv")
-    return {data, kernel, out, scratch};
+    return {data, kernel, out};
   if (name == "conv_transpose")
-    return {out, kernel, data, scratch};
-  return {data, out, kernel, scratch};
+    return {out, kernel, data};
+  return {data, out, kernel};
 }
 
 Bytes pool(Reader &in, bool hasIndices) {
@@ -256,7 +245,7 @@ Bytes bytesOf(std::string_view name, std::span<const int64_t> integers, Reader &
   if (name == "cumsum")
     return cumSum(in);
   if (name == "attention" || name == "attention_grad")
-    return attention(name, integers, name == "attention_grad");
+    return attention(integers, name == "attention_grad");
   if (name == "conv" || name == "conv_transpose" || name == "conv_weight_grad")
     return convolution(name, integers);
   if (name == "max_pool" || name == "sum_pool")
@@ -268,12 +257,40 @@ Bytes bytesOf(std::string_view name, std::span<const int64_t> integers, Reader &
   return {};
 }
 
+/// Bytes of the workspace; `operands` are those of the other pointers. Its arithmetic does not look for numbers that do not fit.
+uint64_t workspace(std::string_view name, std::span<const int64_t> integers, const Bytes &operands) {
+  constexpr uint64_t kMost = uint64_t(1) << 48;
+  auto areSmall = [](const Bytes &numbers) { return std::ranges::all_of(numbers, [](uint64_t number) { return number < kMost; }); };
+  bool isProduct = name == "matmul", isConvolution = name.starts_with("conv"), isAttention = name.starts_with("attention");
+  if (!isProduct && !isConvolution && !isAttention)
+    return 0;
+  bool fits = areSmall(operands);
+  if (fits && isProduct) { // rows may be read over and over, and are copied each time
+    uint64_t batch = size(integers[1]), m = size(integers[2]), n = size(integers[3]), k = size(integers[4]);
+    fits = areSmall({multiply({batch, m, k}), multiply({batch, k, n}), multiply({batch, m, n})});
+  }
+  if (fits && isAttention)
+    fits = isSmall(integers) && isSmall(integers.first(7), int64_t(1) << 28);
+  if (fits && isConvolution) {
+    ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
+    fits = isSmall(integers.first(5), int64_t(1) << 28) && areSmall({product(shape.window), product(shape.spatial), product(shape.positions)});
+  }
+  return fits ? static_cast<uint64_t>(std::max<int64_t>(kernelWorkspaceBytes(name, integers), 0)) : kTooMany;
+}
+
 } // namespace
 
-std::optional<std::vector<uint64_t>> zero::kernelSliceBytes(std::string_view name, std::span<const int64_t> integers) {
+std::optional<std::vector<uint64_t>> zero::kernelOperandBytes(std::string_view name, std::span<const int64_t> integers) {
   Reader in(integers);
   Bytes bytes = bytesOf(name, integers, in);
   if (in.missing || bytes.empty())
     return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::vector<uint64_t>> zero::kernelSliceBytes(std::string_view name, std::span<const int64_t> integers) {
+  std::optional<Bytes> bytes = kernelOperandBytes(name, integers);
+  if (uint64_t scratch = bytes ? workspace(name, integers, *bytes) : 0)
+    bytes->push_back(scratch);
   return bytes;
 }

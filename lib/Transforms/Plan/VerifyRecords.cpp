@@ -385,15 +385,12 @@ private:
 
   /// What a kernel of the library touches of each slice; on GPUs its scratch is another.
   std::optional<std::vector<uint64_t>> getSliceBytes(std::string_view name, ArrayRef<int64_t> integers) {
-    std::optional<std::vector<uint64_t>> bytes = kernelSliceBytes(name, integers);
-    if (!plan::isForCuda(module) || !bytes)
-      return bytes;
+    if (!plan::isForCuda(module))
+      return kernelSliceBytes(name, integers);
+    std::optional<std::vector<uint64_t>> bytes = kernelOperandBytes(name, integers);
     CudaOptions options;
     options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(module);
-    const uint64_t workspace = cudaWorkspaceBytes(name, integers, options);
-    if (name.starts_with("conv") || name.starts_with("attention"))
-      bytes->back() = workspace;
-    else if (workspace)
+    if (uint64_t workspace = bytes ? cudaWorkspaceBytes(name, integers, options) : 0)
       bytes->push_back(workspace);
     return bytes;
   }

@@ -899,15 +899,34 @@ module {
 // A kernel of the library that reaches further than its slice.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 9536 : i64}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
   plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
   plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
   plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @scratch in @device {content = #plan<content workspace>, label = "", offset = 320 : i64, size_bytes = 9216 : i64}
   plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
   plan.section @micro_first {
     // expected-error @+1 {{gives kernel 'matmul' slice #2 of 28 bytes, but it reaches over 32; zero-to-plan makes slices of what kernels touch}}
-    plan.dispatch "matmul" on compute reads [#plan.slice<@w, 0, 32>, #plan.slice<@w, 32, 16>] writes [#plan.slice<@a, 0, 28>] waits [] {integers = array<i64: 0, 1, 4, 2, 2, 0, 0, 0, 2, 0, 2, 0, 2>, reals = array<f64>}
+    plan.dispatch "matmul" on compute reads [#plan.slice<@w, 0, 32>, #plan.slice<@w, 32, 16>] writes [#plan.slice<@a, 0, 28>, #plan.slice<@scratch, 0, 9216>] waits [] {integers = array<i64: 0, 1, 4, 2, 2, 0, 0, 0, 2, 0, 2, 0, 2>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// One whose workspace is smaller than what the library may need of it.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 9536 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
+  plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @scratch in @device {content = #plan<content workspace>, label = "", offset = 320 : i64, size_bytes = 9216 : i64}
+  plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
+  plan.section @micro_first {
+    // expected-error @+1 {{gives kernel 'matmul' slice #3 of 9152 bytes, but it reaches over 9216; zero-to-plan makes slices of what kernels touch}}
+    plan.dispatch "matmul" on compute reads [#plan.slice<@w, 0, 32>, #plan.slice<@w, 32, 16>] writes [#plan.slice<@a, 0, 32>, #plan.slice<@scratch, 0, 9152>] waits [] {integers = array<i64: 0, 1, 4, 2, 2, 0, 0, 0, 2, 0, 2, 0, 2>, reals = array<f64>}
   }
 }
 
@@ -916,14 +935,15 @@ module {
 // One that gets too few slices.
 module {
   zero.mesh @dp {size = 2 : i64}
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 9536 : i64}
   plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 0 : i64, size_bytes = 64 : i64, state}
   plan.buffer @bucket in @device {content = #plan<content buckets>, label = "", offset = 64 : i64, size_bytes = 128 : i64}
   plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
   plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @scratch in @device {content = #plan<content workspace>, label = "", offset = 320 : i64, size_bytes = 9216 : i64}
   plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
   plan.section @micro_first {
-    // expected-error @+1 {{gives kernel 'matmul' 2 slices, but it takes 3}}
+    // expected-error @+1 {{gives kernel 'matmul' 2 slices, but it takes 4}}
     plan.dispatch "matmul" on compute reads [#plan.slice<@w, 0, 32>] writes [#plan.slice<@a, 0, 32>] waits [] {integers = array<i64: 0, 1, 4, 2, 2, 0, 0, 0, 2, 0, 2, 0, 2>, reals = array<f64>}
   }
 }

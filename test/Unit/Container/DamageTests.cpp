@@ -49,6 +49,7 @@ TEST(ContainerDamage, IsNamed) {
   } faults[] = {
       {"is not a compiled program: it has 63 bytes, its header alone needs 64", [](Bytes &b) { b.bytes.resize(63); }, false},
       {"has format version 99, this program reads version", [](Bytes &b) { b.header().version = 99; }, false},
+      {"has format version 2, this program reads version 3: compile it again", [](Bytes &b) { b.header().version = 2; }, false},
       {"is damaged: it has ", [](Bytes &b) { b.header().fileSize += 1; }, false},
       {" bytes, its header says ", [](Bytes &b) { b.header().fileSize += 1; }, false},
       {"its header says 5000 sections, at most 4096 are possible", [](Bytes &b) { b.header().sectionCount = 5000; }, false},

@@ -193,7 +193,7 @@ const Fault faults[] = {
     {"command 6 gives kernel 'descend' 4 slices, and it takes 5", [](PlanT &p) { command(p, 1, 6).action.AsDispatch()->reads.pop_back(); }},
     {"gives kernel 'descend' slice 4 of 252 bytes, and it takes 256",
      [](PlanT &p) { setSize(command(p, 1, 6).action.AsDispatch()->writes[0], 252); }},
-    {"is in buffer 50 of 14", [](PlanT &p) { setBuffer(command(p, 0, 1).action.AsDispatch()->reads[0], 50); }},
+    {"is in buffer 50 of 15", [](PlanT &p) { setBuffer(command(p, 0, 1).action.AsDispatch()->reads[0], 50); }},
     {"of buffer 'x'", [](PlanT &p) { setOffset(command(p, 0, 1).action.AsDispatch()->reads[0], uint64_t(-1)); }},
     {"of buffer 'gradient'", [](PlanT &p) { setStride(*collective(p, 0, 2).target, uint64_t(1) << 63); }},
     {"has no slice", [](PlanT &p) { collective(p, 0, 0).source.reset(); }},

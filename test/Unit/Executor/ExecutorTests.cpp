@@ -174,8 +174,7 @@ TEST_F(TinyRun, DelaysChangeNoBitWhereEventsOrder) {
   }
 }
 
-/// Changes a number of the plan that says where bytes are, who runs when, or how far a kernel goes. `items` of a generated kernel
-/// stay: what its code does with them no record says.
+/// Changes a number of the plan that says where bytes are, who runs when, or how far a kernel goes.
 void damageOneNumber(schema::PlanT &plan, std::mt19937 &random) {
   auto change = [&](auto &number) {
     using Number = std::remove_reference_t<decltype(number)>;
@@ -192,8 +191,9 @@ void damageOneNumber(schema::PlanT &plan, std::mt19937 &random) {
   };
   if (random() % 8 == 0) {
     schema::BufferT &buffer = *plan.buffers[random() % plan.buffers.size()];
-    uint64_t *fields[] = {&buffer.offset, &buffer.size_bytes, &plan.arenas[0]->size_bytes, &plan.buckets[0]->elements};
-    return change(*fields[random() % 4]);
+    uint64_t *fields[] = {&buffer.offset,           &buffer.size_bytes,      &plan.arenas[0]->size_bytes,
+                          &plan.buckets[0]->elements, &plan.kernels[5]->items, &plan.kernels[5]->slice_bytes[0]};
+    return change(*fields[random() % std::size(fields)]);
   }
   auto &section = *plan.sections[random() % plan.sections.size()];
   schema::CommandT &command = *section.commands[random() % section.commands.size()];
@@ -309,8 +309,10 @@ TEST_F(TinyRun, NamesWhatCannotBeBound) {
     const char *message;
     std::function<void(schema::PlanT &)> damage;
   } faults[] = {
-      {"the library has no kernel 'matmull'", [](schema::PlanT &p) { p.kernels[1]->name = "matmull"; }},
+      {"unknown kernel 'matmull'", [](schema::PlanT &p) { p.kernels[1]->name = "matmull"; }},
       {"the kernel objects have no kernel 'ascend'", [](schema::PlanT &p) { p.kernels[5]->name = "ascend"; }},
+      {"kernel 'descend' takes 64 items in slices of 256, 256, 4, 4, 256 bytes, the plan says 65 items in slices of 256, 256, 4, 4, 256 bytes",
+       [](schema::PlanT &p) { p.kernels[5]->items = 65; }},
       {"kernel 'matmul' reaches over 512 bytes of slice 0, which has 508",
        [](schema::PlanT &p) {
          auto &read = p.sections[0]->commands[3]->action.AsDispatch()->reads[0];

@@ -1,7 +1,7 @@
 //===- ConvolutionTest.cpp - conv, conv_transpose, conv_weight_grad -------===//
 #include "KernelHarness.h"
-#include "zero/Runtime/Kernels/Workspace.h"
 #include <cmath>
+#include <random>
 
 using namespace zero;
 using namespace zero::test;
@@ -53,9 +53,7 @@ template <typename T> std::vector<T> run(const char *kernel, const std::vector<i
                                          const std::vector<T> &lhs, const std::vector<T> &rhs, size_t size,
                                          ParallelFor &&parallel = Serial(), size_t offset = 0) {
   Aligned<T> a(lhs, offset), b(rhs, 3 * offset), out(size, offset, T(7));
-  Aligned<char> space(kernelWorkspaceBytes(kernel, integers), 0, 0x7f); // NaN
-  EXPECT_OK(runKernel(kernel, integers, {}, {a.data(), b.data(), out.data(), space.data()},
-                      std::move(parallel)));
+  EXPECT_OK(runKernel(kernel, integers, {}, {a.data(), b.data(), out.data()}, std::move(parallel)));
   return out.values();
 }
 
@@ -153,6 +151,46 @@ TEST(Convolution, UnusualPadding) {
 TEST(Convolution, ManyBlocks) {
   check({50, 16, 16, 1, {20, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   check({37, 1, 32, 1, {20, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+}
+
+TEST(Convolution, OneDnnStaysWithinThePlannedWorkspace) {
+  // Shapes at random; a kernel whose workspace is too small is refused.
+  std::mt19937 random(1);
+  auto upTo = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % most); };
+  for (int round = 0; round < 150; ++round) {
+    size_t rank = static_cast<size_t>(upTo(3));
+    int64_t groups = random() % 4 ? 1 : upTo(8), grain = random() % 2 ? 8 : 1;
+    Conv conv{upTo(5), groups * grain * upTo(5), groups * grain * upTo(5), groups, {}, {}, {}, {}, {}, {}};
+    int64_t window = upTo(7), stride = random() % 3 ? 1 : upTo(3), dilation = random() % 4 ? 1 : upTo(3);
+    bool isEven = random() % 2;
+    for (size_t i = 0; i < rank; ++i) {
+      conv.window.push_back(isEven ? window : upTo(7));
+      conv.strides.push_back(stride);
+      conv.dilations.push_back(dilation);
+      int64_t reach = dilation * (conv.window.back() - 1);
+      conv.low.push_back(isEven ? reach / 2 : static_cast<int64_t>(random() % (reach + 2)));
+      conv.high.push_back(random() % 4 ? conv.low.back() : reach / 2);
+      conv.spatial.push_back(std::max<int64_t>(reach + 1 - conv.low.back() - conv.high.back(), 0) + upTo(rank == 1 ? 500 : rank == 2 ? 40 : 12));
+    }
+    for (const char *kernel : {"conv", "conv_transpose", "conv_weight_grad"})
+      EXPECT_EQ(messageOf(prepareKernel(kernel, conv.integers(), {}, testOptions()).status()), "") << kernel << " " << testing::PrintToString(conv.integers());
+  }
+}
+
+TEST(Convolution, WindowsThatNoInstructionSetUnfoldsTakeLittle) {
+  auto scratch = [](const Conv &conv, ConvolutionResult result) { return convolutionScratchBytes(conv.shape(), result); };
+  using enum ConvolutionResult;
+  const int64_t kMost = 10 << 10;
+  for (ConvolutionResult result : {Out, Data, Kernel}) {
+    EXPECT_LT(scratch({32, 64, 128, 1, {56, 56}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, result), kMost);
+    EXPECT_LT(scratch({32, 64, 128, 1, {3000}, {3}, {1}, {1}, {1}, {1}}, result), kMost);
+    EXPECT_GT(scratch({32, 64, 128, 32, {56, 56}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, result), 4 * 2 * 9 * 56 * 56);
+  }
+  EXPECT_LT(scratch({32, 3, 64, 1, {224, 224}, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}}, Kernel), kMost);
+  // AVX2 unfolds the gradient of data for some strides.
+  EXPECT_GT(scratch({32, 64, 128, 1, {56, 56}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}, Data), 4 * 64 * 9 * 28 * 28);
+  // Volumes are unfolded plane by plane.
+  EXPECT_LT(scratch({1, 64, 64, 1, {64, 64, 64}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, Data), int64_t{4} * 64 * 27 * 64 * 64 + kMost);
 }
 
 TEST(Convolution, NoElements) {

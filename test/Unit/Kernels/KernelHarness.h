@@ -3,6 +3,7 @@
 #define ZERO_TEST_UNIT_KERNELS_KERNELHARNESS_H
 
 #include "zero/Runtime/Kernels/Kernel.h"
+#include "zero/Runtime/Kernels/Workspace.h"
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -94,15 +95,23 @@ inline std::vector<float> randomFloats(size_t count, unsigned seed) {
   return values;
 }
 
-/// Prepares and runs a kernel; the Status of whatever failed.
+/// Prepares and runs a kernel; the Status of whatever failed. It gets its workspace, which holds NaN before, behind `pointers`.
 inline Status runKernel(const char *name, const std::vector<int64_t> &integers,
-                        const std::vector<double> &reals, const std::vector<const void *> &pointers,
+                        const std::vector<double> &reals, std::vector<const void *> pointers,
                         ParallelFor &&parallel = Serial()) {
   auto kernel = prepareKernel(name, integers, reals, testOptions());
   if (!kernel.ok())
     return kernel.status();
-  return (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())),
-                        parallel);
+  constexpr size_t kGuard = 64;
+  size_t bytes = static_cast<size_t>(kernelWorkspaceBytes(name, integers));
+  Aligned<char> workspace(bytes + kGuard, 64, 0x7f);
+  std::fill_n(workspace.data() + bytes, kGuard, char(3));
+  if (bytes)
+    pointers.push_back(workspace.data());
+  Status status = (*kernel)->run(const_cast<void *const *>(reinterpret_cast<const void *const *>(pointers.data())), parallel);
+  for (size_t i = bytes; i < workspace.size(); ++i)
+    EXPECT_EQ(workspace[i], char(3)) << "wrote past the workspace";
+  return status;
 }
 
 inline std::string messageOf(const Status &status) { return status.ok() ? "" : status.message(); }

@@ -1,6 +1,7 @@
 //===- MatmulTest.cpp - matmul --------------------------------------------===//
 #include "KernelHarness.h"
 #include "lib/Runtime/Kernels/Narrow.h"
+#include "lib/Runtime/Kernels/OneDnn.h"
 #include <array>
 #include <cmath>
 
@@ -203,15 +204,64 @@ TEST(Matmul, TwoThreadsFindEqualWork) {
   for (int64_t n : {256, 768, 1024})
     for (auto [m, columns, k, lhs, rhs] : {std::array<int64_t, 5>{1024, n, 256, 0, 0}, {1024, 256, n, 0, 1}, {256, n, 1024, 1, 0}}) {
       std::vector<float> a(m * k), b(k * columns), out(m * columns);
-      auto kernel = prepareKernel("matmul", std::vector<int64_t>{0, 1, m, columns, k, lhs, rhs, 0, lhs ? m : k, 0, rhs ? k : columns, 0, columns},
-                                  {}, testOptions());
+      std::vector<int64_t> integers{0, 1, m, columns, k, lhs, rhs, 0, lhs ? m : k, 0, rhs ? k : columns, 0, columns};
+      auto kernel = prepareKernel("matmul", integers, {}, testOptions());
       ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-      void *pointers[] = {a.data(), b.data(), out.data()};
+      Aligned<char> workspace(kernelWorkspaceBytes("matmul", integers));
+      void *pointers[] = {a.data(), b.data(), out.data(), workspace.data()};
       Counting counting;
       EXPECT_OK((*kernel)->run(pointers, counting));
       EXPECT_GE(counting.items, 2) << m << " x " << columns << " x " << k;
       EXPECT_EQ(counting.items % 2, 0) << m << " x " << columns << " x " << k;
     }
+}
+
+TEST(Matmul, OneDnnStaysWithinThePlannedWorkspace) {
+  // What it takes of other shapes than these is between theirs: blocks of up to 64 columns, 256 rows and 512 or 1024 sums, and where
+  // it copies the left side. A kernel whose workspace is too small is refused.
+  std::vector<int64_t> sizes{1, 63, 300, 513, 1025, 4096};
+  for (int64_t m : sizes)
+    for (int64_t n : sizes)
+      for (int64_t k : sizes)
+        for (int transposed = 0; transposed < 4; ++transposed) {
+          Product p{1, m, n, k, transposed % 2 != 0, transposed / 2 != 0};
+          for (int64_t element : {0, 3})
+            EXPECT_EQ(messageOf(prepareKernel("matmul", p.integers(element), {}, testOptions()).status()), "") << testing::PrintToString(p.integers(element));
+        }
+  for (int64_t batch : {2, 40})
+    for (int64_t size : {1, 64, 200})
+      for (int transposed = 0; transposed < 4; ++transposed)
+        for (bool shared : {false, true})
+          for (int64_t element : {0, 2, 3}) {
+            Product p{batch, size, 2 * size, size + 3, transposed % 2 != 0, transposed / 2 != 0, 1, 0, shared ? 5 : 0, shared};
+            EXPECT_EQ(messageOf(prepareKernel("matmul", p.integers(element), {}, testOptions()).status()), "") << testing::PrintToString(p.integers(element));
+          }
+}
+
+TEST(Matmul, MoreThreadsThanPartsOfTheWorkspace) {
+  for (const Product &p : {Product{1, 1100, 700, 900, false, false, 3, 0, 0}, {40, 128, 128, 300, false, true, 1, 2, 3}, {1, 900, 800, 1000, true, false}}) {
+    std::vector<int64_t> integers = p.integers(0);
+    std::vector<float> lhs = randomFloats(p.batch * p.lhsRows() * p.lhsLd(), 1), rhs = randomFloats(p.batch * p.rhsRows() * p.rhsLd(), 2);
+    std::vector<float> out = multiply(p, lhs, rhs);
+    for (int i = 0; i < 5; ++i)
+      EXPECT_TRUE(sameBits(out, multiply(p, lhs, rhs, Threads(24)))) << testing::PrintToString(integers);
+  }
+}
+
+TEST(Matmul, AProductTakesLittleBesideItsOperands) {
+  auto workspace = [](const Product &p, int64_t element) { return kernelWorkspaceBytes("matmul", p.integers(element)); };
+  EXPECT_EQ(workspace({1, 64, 64, 0}, 0), 0);    // a product over nothing
+  EXPECT_EQ(workspace({1, 64, 64, 64}, 1), 0);   // f64
+  EXPECT_LT(workspace({1, 8, 8, 8}, 0), 20 << 10);
+  EXPECT_LT(workspace({1, 1024, 1024, 256}, 0), 2 << 20);
+  EXPECT_LT(workspace({1, 2048, 2048, 2048, true}, 3), 13 << 20);
+  EXPECT_LT(workspace({1, 4096, 4096, 4096}, 2), 13 << 20);
+  EXPECT_LT(workspace({1, 1024, 50000, 768, false, true, 4}, 0), 13 << 20); // rows with gaps are copied
+}
+
+TEST(OneDnn, ScratchThatThePlanHasNot) {
+  EXPECT_OK(kernels::onednn::checkScratch("matmul", 100, 100));
+  EXPECT_EQ(kernels::onednn::checkScratch("matmul", 100, 99).message(), "kernel 'matmul': oneDNN takes 100 bytes of scratch, the plan has 99");
 }
 
 TEST(Matmul, NoElements) {

@@ -11,6 +11,7 @@
 
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Staging.h"
+#include "zero/Runtime/Kernels/Workspace.h"
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -161,6 +162,8 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
            descend = b.kernel("descend", /*generated=*/true, elements / worldSize),
            holdBack = b.kernel("hold_back", /*generated=*/true, 1);
   int64_t e = static_cast<int64_t>(elements);
+  std::vector<int64_t> product{0, 1, 1, 1, e, 0, 0, 0, e, 0, 1, 0, 1};
+  auto workspace = b.buffer("dot.workspace", static_cast<uint64_t>(kernelWorkspaceBytes("matmul", product)));
 
   b.section("micro_first");
   uint32_t gathered = b.event(), produced = b.event();
@@ -174,7 +177,7 @@ inline TinyPlan makeTinyPlan(uint32_t worldSize) {
   reduce.waits = {produced};
   reduce.location = "w.first";
   // The gradient's own range is summed in place while x still holds what the dot product reads.
-  b.dispatch(matmul, {full, x}, {lossSum}, {0, 1, 1, 1, e, 0, 0, 0, e, 0, 1, 0, 1}).waits = {gathered};
+  b.dispatch(matmul, {full, x}, {lossSum, workspace}, product).waits = {gathered};
   b.dispatch(fill, {}, {count}, {8, 1, 1}, {});
 
   b.section("update");

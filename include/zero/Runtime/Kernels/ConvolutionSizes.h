@@ -87,7 +87,51 @@ struct ConvolutionShape {
   static int64_t roundUp(int64_t count) { return (count + 15) / 16 * 16; }
 };
 
-/// How a batch is computed, and where in the workspace.
+/// What a convolution computes; the operand that is missing is the result.
+enum class ConvolutionResult { Out, Data, Kernel };
+
+/// Whether oneDNN may have no kernel for blocked channels on one of the instruction sets, so that it unfolds the windows of an image into a
+/// matrix. What is said to have one was tried over shapes at random (ConvolutionTest tries some).
+inline bool mayUnfold(const ConvolutionShape &shape, ConvolutionResult result) {
+  using enum ConvolutionResult;
+  constexpr int64_t kVector = 8, kMostWindow = 7, kMostPadding = 3, kMostStride = 2;
+  size_t rank = shape.spatial.size();
+  if (shape.groups > 1 || rank > 2 || (result == Data && shape.channels % kVector) || (result != Out && shape.filters % kVector))
+    return true;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t reach = shape.dilations[i] * (shape.window[i] - 1), low = shape.low[i], high = shape.high[i], stride = shape.strides[i];
+    if (shape.window[i] > kMostWindow || std::max(low, high) > kMostPadding || 2 * low > reach || 2 * high > reach + 1 || shape.spatial[i] <= reach ||
+        shape.positions[i] < 2 || stride > kMostStride)
+      return true;
+    if (result != Out && shape.dilations[i] > 1)
+      return true;
+    if (result == Data && (stride > 1 || low != high))
+      return true;
+    if (result == Kernel && stride != (rank == 1 ? 1 : shape.strides[0])) // a line is a plane of one row
+      return true;
+  }
+  return false;
+}
+
+/// Most bytes that oneDNN 2.6 takes as scratch for one image on one thread, whatever the instruction set: lists of elements of the window; of windows of one element
+/// with strides what they read; of unfolded windows the matrix of one group and plane, and for the gradient of a kernel as many
+/// numbers as the kernel has bytes. A kernel that needs more is refused when it is prepared.
+inline int64_t convolutionScratchBytes(const ConvolutionShape &shape, ConvolutionResult result) {
+  using enum ConvolutionResult;
+  constexpr int64_t kLists = 5120, kPage = 4096, kFloat = 4, kReducedChannels = 144;
+  int64_t positions = ConvolutionShape::product(shape.positions), taps = ConvolutionShape::product(shape.window);
+  int64_t bytes = kLists + (32 * taps + kPage - 1) / kPage * kPage;
+  if (taps == 1 && ConvolutionShape::product(shape.strides) > 1)
+    bytes += kFloat * positions * std::max(ConvolutionShape::roundUp(shape.channels), result == Data ? kReducedChannels : 0);
+  if (mayUnfold(shape, result)) {
+    int64_t plane = shape.spatial.size() < 3 ? positions : shape.positions[1] * shape.positions[2];
+    bytes += kFloat * (shape.channels / shape.groups) * taps * plane + (result == Kernel ? kFloat * kFloat * shape.kernelElements() : 0);
+  }
+  return bytes;
+}
+
+/// How a batch is computed, and where in the workspace: copies of the kernel, a copy of a block of data and results for each part, then
+/// scratch of oneDNN for as many threads as there are slots.
 struct ConvolutionPlan {
   static constexpr int64_t kParts = 8; ///< most threads that work on one convolution
   int64_t images = 1;         ///< of one block; the last may be smaller
@@ -97,12 +141,15 @@ struct ConvolutionPlan {
   int64_t outFloats = 0;      ///< one part's copy of a block of results
   int64_t kernelFloats = 0;   ///< one copy of the kernel
   int64_t kernelCopies = 1;   ///< of the whole kernel: one, or two for each part of a kernel's gradient
+  int64_t scratchFloats = 0;  ///< of one slot
+  int64_t scratchSlots = 0;
   int64_t workspaceFloats = 0;
 
-  /// `forKernel`: the gradient of the kernel, which is a sum over blocks.
-  ConvolutionPlan(const ConvolutionShape &shape, bool forKernel) {
+  ConvolutionPlan(const ConvolutionShape &shape, ConvolutionResult result) {
+    const bool forKernel = result == ConvolutionResult::Kernel; // a sum over blocks
     constexpr int64_t kBlockFloats = 1 << 18;    // half of a second-level cache
     constexpr int64_t kGradientFloats = 1 << 21; // for all copies of a kernel's gradient beyond one part's
+    constexpr int64_t kScratchFloats = 1 << 21;  // for all slots beyond the first
     dataFloats = shape.dataFloats();
     outFloats = shape.outFloats();
     kernelFloats = shape.kernelFloats();
@@ -117,10 +164,14 @@ struct ConvolutionPlan {
     dataFloats *= images;
     outFloats *= images;
     kernelCopies = forKernel ? 2 * parts : 1;
-    workspaceFloats = kernelCopies * kernelFloats + parts * (dataFloats + outFloats);
+    scratchFloats = ConvolutionShape::roundUp(convolutionScratchBytes(shape, result) / 4 + 1);
+    scratchSlots = std::min(parts, std::max<int64_t>(kScratchFloats / scratchFloats, 1));
+    workspaceFloats = scratchOffset() + scratchSlots * scratchFloats;
     if (forKernel && shape.isDepthwise()) // channels are the parts, where the library has no fast kernel
       workspaceFloats = std::max(workspaceFloats, std::min(kParts, shape.channels) * shape.depthwiseFloats());
   }
+  /// Where the scratch begins.
+  int64_t scratchOffset() const { return kernelCopies * kernelFloats + parts * (dataFloats + outFloats); }
 };
 
 } // namespace zero

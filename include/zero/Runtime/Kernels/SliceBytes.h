@@ -17,6 +17,9 @@ namespace zero {
 /// For each pointer of the kernel (reads, then writes, as KernelTable.inc lists them) the bytes from it on that a run may touch; the
 /// largest number where one lies before it or no number fits. Nothing for a kernel that the library does not have, or integers of
 /// which there are too few; what else is wrong with them prepareKernel says.
+std::optional<std::vector<uint64_t>> kernelOperandBytes(std::string_view name, std::span<const int64_t> integers);
+
+/// The same, and its workspace on CPUs (Workspace.h) where it has one.
 std::optional<std::vector<uint64_t>> kernelSliceBytes(std::string_view name, std::span<const int64_t> integers);
 
 } // namespace zero

@@ -13,6 +13,7 @@
 
 #include "zero/Runtime/Kernels/AttentionSizes.h"
 #include "zero/Runtime/Kernels/ConvolutionSizes.h"
+#include "zero/Runtime/Kernels/MatmulSizes.h"
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -37,24 +38,27 @@ inline int64_t attentionGradPartFloats(int64_t element, int64_t queries, int64_t
          (hasMask ? 2 : 1) * roundUpToLine(queries) + isNarrow * (queries + (heads > groups ? 2 * keys : 0)) * width;
 }
 
-/// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write; 0 where it takes
-/// none.
+/// Bytes that the kernel `name` with `integers` (KernelTable.inc) needs as its last write on the CPU, whatever its instruction set; 0
+/// where it takes none. No other code decides whether a kernel has a workspace.
 inline int64_t kernelWorkspaceBytes(std::string_view name, std::span<const int64_t> integers) {
-  if (integers.size() <= 8)
-    return 0;
-  if (name.starts_with("conv")) {
+  if (name == "matmul")
+    return matmulWorkspaceBytes(integers);
+  if (name == "conv" || name == "conv_transpose" || name == "conv_weight_grad") {
+    using enum ConvolutionResult;
     ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
-    bool isFloat32 = shape.element == 0; // the others are computed in place
-    return isFloat32 ? 4 * ConvolutionPlan(shape, name == "conv_weight_grad").workspaceFloats : 0;
+    constexpr int64_t kF32 = 0; // the others are computed in place; so are results that are all zeros
+    if (shape.element != kF32 || shape.positions.empty() || shape.groups < 1 || shape.dataElements() == 0 || shape.outElements() == 0 || shape.kernelElements() == 0)
+      return 0;
+    return 4 * ConvolutionPlan(shape, name == "conv" ? Out : name == "conv_transpose" ? Data : Kernel).workspaceFloats;
   }
+  if (integers.size() <= 8 || (name != "attention" && name != "attention_grad"))
+    return 0;
   int64_t batch = integers[1], queries = integers[2], heads = integers[4], groups = integers[5],
           headSize = integers[6];
   if (name == "attention")
     return 4 * std::min(kAttentionParts, batch * heads) * attentionPartFloats(queries, headSize);
-  if (name == "attention_grad")
-    return 4 * std::min(kAttentionParts, batch * groups) *
-           attentionGradPartFloats(integers[0], queries, integers[3], heads, groups, headSize, integers[8] != 0);
-  return 0;
+  return 4 * std::min(kAttentionParts, batch * groups) *
+         attentionGradPartFloats(integers[0], queries, integers[3], heads, groups, headSize, integers[8] != 0);
 }
 
 } // namespace zero
