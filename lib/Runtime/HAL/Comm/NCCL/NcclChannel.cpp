@@ -60,14 +60,35 @@ Status NcclChannel::findProblem() {
   return from(problem);
 }
 
+NcclCollective::NcclCollective(NcclChannel &channel, const StreamCollective &what, DeviceFunction *sum)
+    : channel(channel), what(what), sum(sum), gate(std::make_unique<Gate>()) {
+  gate->collective = this;
+}
+
+NcclCollective::~NcclCollective() {
+  {
+    std::lock_guard lock(gate->mutex);
+    gate->collective = nullptr;
+  }
+  if (channel.job.bootstrap.failure().raised()) // streams that did not come to their end keep it
+    (void)gate.release();
+}
+
+template <void (NcclCollective::*function)()> void NcclCollective::pass(void *argument) {
+  Gate &gate = *static_cast<Gate *>(argument);
+  std::lock_guard lock(gate.mutex);
+  if (gate.collective)
+    (gate.collective->*function)();
+}
+
 Status NcclCollective::enqueue(void *stream) {
   NcclCommunicator::Call call(*channel.communicator);
   if (!call.handle || channel.job.bootstrap.failure().raised())
     return Status::communication("given up after another failure");
   StreamDevice &device = channel.job.device;
-  ZERO_RETURN_IF_ERROR(device.callHost(stream, [](void *self) { static_cast<NcclCollective *>(self)->enter(); }, this));
+  ZERO_RETURN_IF_ERROR(device.callHost(stream, pass<&NcclCollective::enter>, gate.get()));
   ZERO_RETURN_IF_ERROR(exchange(call.handle, stream));
-  return device.callHost(stream, [](void *self) { static_cast<NcclCollective *>(self)->leave(); }, this);
+  return device.callHost(stream, pass<&NcclCollective::leave>, gate.get());
 }
 
 Status NcclCollective::exchange(ncclComm_t communicator, void *stream) {

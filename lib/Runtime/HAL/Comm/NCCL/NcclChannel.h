@@ -38,11 +38,19 @@ private:
 class NcclCollective final : public PreparedCollective {
 public:
   /// `sum`: the kernel that adds in rank order; null where NCCL does the sums.
-  NcclCollective(NcclChannel &channel, const StreamCollective &what, DeviceFunction *sum) : channel(channel), what(what), sum(sum) {}
+  NcclCollective(NcclChannel &channel, const StreamCollective &what, DeviceFunction *sum);
+  ~NcclCollective() override;
   Status enqueue(void *stream) override;
   const std::string &origin() const { return what.origin; }
 
 private:
+  /// What a stream calls: after a failure it may do so later than the collective lives.
+  struct Gate {
+    std::mutex mutex;
+    NcclCollective *collective; ///< null: it has ended
+  };
+  template <void (NcclCollective::*function)()> static void pass(void *gate);
+
   Status exchange(ncclComm_t communicator, void *stream);
   Status exchangeInLibraryOrder(ncclComm_t communicator, ::cudaStream_t stream);
   /// Every rank's contribution comes whole to the rank that adds it, in rounds that fit the staging.
@@ -55,6 +63,7 @@ private:
   const StreamCollective what;
   DeviceFunction *sum;
   FlightRecord *record = nullptr;
+  std::unique_ptr<Gate> gate;
 };
 
 } // namespace zero
