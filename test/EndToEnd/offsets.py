@@ -5,6 +5,7 @@ for it, an output to the end of section predict; what a gather that starts in th
 it or one before it gathers. The bound is the largest sum of bytes, rounded up to 64, that live at one command.
 """
 import collections
+import itertools
 import json
 import pathlib
 import re
@@ -82,39 +83,49 @@ def measure(path):
         yield kind, size, states + most, clashes
 
 
+def list_golden(folder):
+    """(name, model, samples, ranks, stage, prefetch, micro-batches, bucket): each model with every stage, prefetch and accumulation, and by turns every number of ranks and bucket."""
+    ranks, buckets = itertools.cycle((2, 4, 8, 3, 4, 2, 3, 8)), itertools.cycle((50000, 4000, 500000000))
+    for model in sorted(folder.glob("*.onnx")):
+        for stage, prefetch in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 5000), (3, 20000), (3, 50000000)):
+            for steps in (1, 2):
+                yield model.stem, model, 4, next(ranks), stage, prefetch, steps, next(buckets)
+    # Gathers that start early fill most of what lives there.
+    for world in (2, 3, 4, 8):
+        for model in ("mlp", "cnn"):
+            yield model, folder / f"{model}.onnx", 4, world, 3, 20000, 1, 4000
+
+
+def list_gpts(folder, layers):
+    ranks = itertools.cycle((2, 4, 8))
+    for count in layers:
+        for width, heads, sequence, vocabulary, batch in ((768, 12, 1024, 50257, 2), (128, 4, 128, 256, 8)):
+            path = folder / f"gpt{count}-{width}.onnx"
+            harness.make_gpt(path, shapes_only=True, layers=count, width=width, heads=heads, sequence=sequence, vocabulary=vocabulary)
+            block = 12 * width * width
+            for stage, prefetch, steps, bucket in ((0, 0, 1, block), (1, 0, 2, 2 * width * width), (2, 0, 2, block), (3, 0, 1, block), (3, 2 * block, 2, block),
+                                                   (3, 6 * block, 1, 2 * width * width), (3, block, 1, 20 * block)):
+                yield f"gpt of {count} layers, width {width}", path, batch, next(ranks), stage, prefetch, steps, bucket + 20 * width
+
+
 def main():
     parser = harness.make_parser(__doc__)
     parser.add_argument("--golden", type=pathlib.Path)
     parser.add_argument("--layers", type=int, nargs="*", default=[2, 3, 6, 12, 24, 48, 96])
     a = harness.parse(parser)
-    cases = []
-    if a.golden:
-        models = [p.with_suffix("").name for p in sorted(a.golden.glob("*.onnx"))]
-        for model in models:
-            for stage in range(4):
-                for prefetch in ([0, 20000] if stage == 3 else [0]):
-                    for steps in (1, 2):
-                        cases.append((model, a.golden / (model + ".onnx"), 4, stage, prefetch, steps, 50000))
-    else:
-        for layers in a.layers:
-            for width, heads, sequence, vocabulary, batch in ((768, 12, 1024, 50257, 2), (128, 4, 128, 256, 8)):
-                path = a.work / f"gpt{layers}-{width}.onnx"
-                harness.make_gpt(path, shapes_only=True, layers=layers, width=width, heads=heads, sequence=sequence, vocabulary=vocabulary)
-                block = 12 * width * width
-                for stage, prefetch, steps in ((0, 0, 1), (2, 0, 2), (3, 0, 1), (3, 2 * block, 2)):
-                    cases.append((f"gpt of {layers} layers, width {width}", path, batch, stage, prefetch, steps, block + 20 * width))
+    cases = list(list_golden(a.golden) if a.golden else list_gpts(a.work, a.layers))
     failures, worst = 0, 0
-    for name, path, batch, stage, prefetch, steps, bucket in cases:
+    for name, path, batch, ranks, stage, prefetch, steps, bucket in cases:
         (a.work / "config.json").write_text(json.dumps({
             "train_micro_batch_size_per_gpu": batch, "gradient_accumulation_steps": steps,
             "zero_optimization": {"stage": stage, "reduce_bucket_size": bucket, "stage3_prefetch_bucket_size": prefetch}}))
-        harness.run(a.bin / "zero-compile", path, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", "--world-size=4",
+        harness.run(a.bin / "zero-compile", path, "--loss=cross-entropy", "--labels=y", "--config", a.work / "config.json", f"--world-size={ranks}",
                     "--plan-only", "--dump-phases", a.work / "dump")
         for kind, size, least, clashes in measure(a.work / "dump/5-plan.mlir"):
             worst = max(worst, size / least)
             bad = clashes or size > LIMIT * least or size < least
             failures += bool(bad)
-            print(f"{'FAILED: ' if bad else ''}{name}, stage {stage}, prefetch {prefetch}, accumulation {steps}, {kind}: {size} bytes, least {least}, "
+            print(f"{'FAILED: ' if bad else ''}{name}, {ranks} ranks, stage {stage}, prefetch {prefetch}, buckets of {bucket}, accumulation {steps}, {kind}: {size} bytes, least {least}, "
                   f"factor {size / least:.4f}{f', {clashes} buffers clash' if clashes else ''}", flush=True)
     print(f"{len(cases)} plans, {failures} failures, the worst factor is {worst:.4f}")
     sys.exit(bool(failures))
