@@ -109,6 +109,8 @@ static void buildPartitionPhase(const TrainingConfig &config, OpPassManager &pas
 /// --compile-to=schedule: the same program, moved.
 static void buildSchedulePhase(const TrainingConfig &config, OpPassManager &passes) {
   if (config.overlapComm) {
+    // Before gathers move: they count what is alive at each op.
+    passes.addPass(createZeroHoistGradients());
     ZeroPrefetchGathersOptions prefetch;
     prefetch.prefetchElements = config.prefetchElements;
     prefetch.maxLiveElements = config.maxLiveElements;

@@ -69,10 +69,10 @@ def write_data(size, samples, folder):
 
 
 def configuration(size, stage, dtype):
-    """The DeepSpeed-shaped configuration: buckets of one matrix of a block, so that the last reductions and first gathers of a step, which
-    nothing hides, are short; stage 3 gathers up to one block and one table ahead."""
+    """The DeepSpeed-shaped configuration: buckets of one matrix of a block, and of little else, so that the last reductions and first gathers
+    of a step, which nothing hides, are short; stage 3 gathers up to one block and one table ahead."""
     config = {"train_micro_batch_size_per_gpu": size.batch, "gradient_accumulation_steps": 1,
-              "zero_optimization": {"stage": stage, "reduce_bucket_size": 4 * size.width**2 + 4096},
+              "zero_optimization": {"stage": stage, "reduce_bucket_size": 3 * size.width**2},
               "optimizer": {"type": "AdamW", "params": ADAM}}
     if stage == 3:
         config["zero_optimization"]["stage3_prefetch_bucket_size"] = size.block_elements + (size.vocabulary + size.sequence) * size.width + 4096

@@ -24,14 +24,15 @@
 // CHECK-NEXT:    nn.matmul %{{.*}}, %[[W4]] transpose_rhs
 // CHECK:         nn.matmul %{{.*}}, %[[W4]] :
 // CHECK-NEXT:    zero.release %[[B4]] : !zero.full<@b0>
+// A gradient that reads no parameter comes first, and is reduced while the parameter is gathered.
 // CHECK:         %[[R3:.*]] = zero.reduce_scatter_start %{{.*}} : !zero.partial<@b3>
 // CHECK:         zero.all_gather_start %{{.*}} : !zero.shard<@b3>
-// CHECK:         zero.all_gather_start %{{.*}} : !zero.shard<@b2>
 // CHECK:         zero.pack @b2
 // CHECK-NEXT:    zero.wait %[[R3]]
 // CHECK-NEXT:    zero.reduce_scatter_start %{{.*}} : !zero.partial<@b2>
-// CHECK:         zero.all_gather_start %{{.*}} : !zero.shard<@b1>
+// CHECK:         zero.all_gather_start %{{.*}} : !zero.shard<@b2>
 // CHECK:         zero.reduce_scatter_start %{{.*}} : !zero.partial<@b1>
+// CHECK:         zero.all_gather_start %{{.*}} : !zero.shard<@b1>
 // The embedding's gradient reads no parameter: no third gather.
 // CHECK-NOT:     zero.all_gather_start
 // CHECK:         zero.reduce_scatter_start %{{.*}} : !zero.partial<@b0>

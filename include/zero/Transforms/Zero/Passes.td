@@ -90,6 +90,21 @@ def ZeroInsertCollectives : Pass<"zero-insert-collectives", "::mlir::ModuleOp"> 
   let dependentDialects = ["::zero::sharding::ZeroDialect"];
 }
 
+def ZeroHoistGradients : Pass<"zero-hoist-gradients", "::mlir::ModuleOp"> {
+  let summary = "Computes gradients before what does not wait for them, so that their reductions start early.";
+  let description = [{
+    Moves each op that computes a gradient of a bucket which is reduced in the same function up behind the last of its operands, and
+    the bucket's `zero.pack` and the start of its reduction behind the last of its gradients. So a matrix' gradient comes before the
+    gradient of what the matrix was multiplied with, and its reduction hides behind that. Gradients that are accumulated first stay.
+    No number changes.
+
+    Input:  `compute dX; compute dW; pack dW; start; wait`
+    Output: `compute dW; pack dW; start; compute dX; wait`
+    (* example: test/Transforms/Zero/hoist-gradients.mlir *)
+  }];
+  let options = [Option<"report", "report", "bool", "false", "Remark how many ops were moved up.">];
+}
+
 def ZeroPrefetchGathers : Pass<"zero-prefetch-gathers", "::mlir::ModuleOp"> {
   let summary = "Starts each all-gather early enough to hide behind earlier compute.";
   let description = [{
