@@ -101,7 +101,11 @@ LogicalResult SectionCommands::emitOp(Operation *op) {
             sharding::PackOp, sharding::ControlSumOp>([&](auto library) { emit(library); })
       .Case([&](sharding::NormOp) { dispatch(op, "norm"); })
       .Case([&](sharding::AllGatherStartOp start) {
-        emitAllGather(op, QueueKind::gather, placement.getPlace(start.getShard()),
+        // The other half of a reduction stays in its channel.
+        auto argument = dyn_cast<BlockArgument>(start.getShard());
+        auto role = argument ? function.getArgAttrOfType<nn::RoleAttr>(argument.getArgNumber(), nn::kRoleAttrName) : nn::RoleAttr();
+        const bool ofGradient = role && role.getKind() == nn::RoleKind::Gradient;
+        emitAllGather(op, ofGradient ? QueueKind::reduce : QueueKind::gather, placement.getPlace(start.getShard()),
                       placement.getPlace(start.getFuture()));
       })
       .Case([&](sharding::ReduceScatterStartOp start) {

@@ -317,6 +317,14 @@ void SectionPlacement::placeInOperandOrFresh(OpResult result) {
         return setPlace(root, place);
     }
   }
+  // A range that lies in a state for all ranges is gathered there.
+  if (auto gather = dyn_cast<sharding::AllGatherStartOp>(op)) {
+    Place range = getPlace(gather.getShard()), whole = range;
+    whole.bytes = bytes;
+    whole.rankStride = 0;
+    if (range.rankStride != 0 && range == whole.ownRange(plan.getWorldSize()) && canPlace(root, whole))
+      return setPlace(root, whole);
+  }
   setPlace(root, makePlace(result, getFreshContent(op)));
 }
 

@@ -25,6 +25,7 @@ SmallVector<Gather> collectGathers(func::FuncOp function) {
         buckets.lookup<BucketOp>(getBucketSymbol(start.getShard().getType()).getAttr()).getElements();
     if (start.getFuture().hasOneUse())
       gather.wait = dyn_cast<WaitOp>(*start.getFuture().user_begin());
+    gather.returned = isOfGradient(start);
     if (gather.wait)
       gather.chains = getChainsOf(gather.wait.getResult());
     for (Value value : gather.chains) {
@@ -41,6 +42,13 @@ SmallVector<Gather> collectGathers(func::FuncOp function) {
     gathers.push_back(std::move(gather));
   }
   return gathers;
+}
+
+bool isOfGradient(AllGatherStartOp start) {
+  auto argument = dyn_cast<BlockArgument>(start.getShard());
+  auto function = dyn_cast<func::FuncOp>(start->getParentOp());
+  nn::RoleAttr role = argument && function && function.getSymName() == "update" ? getArgumentRole(function, argument.getArgNumber()) : nn::RoleAttr();
+  return role && role.getKind() == nn::RoleKind::Gradient;
 }
 
 bool isNewParameter(func::FuncOp update, WaitOp wait) {

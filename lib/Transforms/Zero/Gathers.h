@@ -15,7 +15,7 @@ struct Gather {
   mlir::Operation *firstUse =
       nullptr; ///< of the bucket, of a view or of a chain of it; releases and views are none
   mlir::Operation *lastUse = nullptr;
-  bool returned = false;               ///< it is a state of the next step and stays
+  bool returned = false;               ///< it is a state and stays: a parameter of the next step, or a gradient of this one
   llvm::SetVector<mlir::Value> chains; ///< the bucket and what is computed from gathered parameters alone
 
   /// "bucket @b0 of block 'h.0'"
@@ -24,6 +24,9 @@ struct Gather {
 
 /// In program order.
 llvm::SmallVector<Gather> collectGathers(mlir::func::FuncOp function);
+
+/// Whether it gathers the gradient that @update is given the owned range of.
+bool isOfGradient(AllGatherStartOp start);
 
 /// Whether `update` returns what is waited for as the parameter of its bucket, and does nothing else with it.
 bool isNewParameter(mlir::func::FuncOp update, WaitOp wait);

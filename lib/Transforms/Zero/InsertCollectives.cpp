@@ -55,6 +55,7 @@ public:
     meshSize = mesh->getSize();
     buckets.emplace(getOperation());
     reduceInUpdate = reduceAtStep && accumulationSteps > 1 && meshSize > 1;
+    chooseGatheredInUpdate(*micro, *update);
     rewriteMicro(*micro);
     rewriteUpdate(*update, *mesh);
     if (func::FuncOp predict = getPredict(getOperation()))
@@ -130,6 +131,49 @@ private:
       placeReduction(cast, last);
     if (accumulationSteps > 1)
       accumulate(micro);
+    if (!gatheredInUpdate.empty())
+      keepRanges(micro);
+  }
+
+  /// Where @update needs whole gradients, those that are complete last, up to the first one of at least common size: nothing hides
+  /// their gathers in @micro, but in @update other updates do.
+  void chooseGatheredInUpdate(func::FuncOp micro, func::FuncOp update) {
+    if (meshSize == 1 || accumulationSteps > 1)
+      return;
+    llvm::DenseSet<Attribute> updated;
+    for (auto op : update.front().getOps<UpdateOp>())
+      updated.insert(op.getBucketAttr());
+    SmallVector<std::pair<Operation *, FlatSymbolRefAttr>> reductions;
+    int64_t sum = 0;
+    auto getElements = [&](FlatSymbolRefAttr symbol) { return static_cast<int64_t>(buckets->lookup<BucketOp>(symbol.getAttr()).getElements()); };
+    for (UnrealizedConversionCastOp cast : getReductionCasts(micro)) {
+      Operation *last = findLastGradient(cast);
+      FlatSymbolRefAttr symbol = getBucketSymbol(cast.getResult(0).getType());
+      if (!isa<FullType>(cast.getResult(0).getType()) || !last || !updated.contains(symbol))
+        return;
+      reductions.push_back({last, symbol});
+      sum += getElements(symbol);
+    }
+    // Of buckets that are complete at one op the earlier one is reduced first.
+    llvm::stable_sort(reductions, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
+    // Of one alone no other update hides anything.
+    for (auto &[last, symbol] : llvm::reverse(reductions)) {
+      if (gatheredInUpdate.size() + 1 == reductions.size())
+        break;
+      gatheredInUpdate.insert(symbol);
+      if (getElements(symbol) * static_cast<int64_t>(reductions.size()) >= sum)
+        break;
+    }
+  }
+
+  /// @micro returns the owned ranges of those gradients, in buffers for all of them.
+  void keepRanges(func::FuncOp micro) {
+    Operation *end = micro.front().getTerminator();
+    for (auto [index, value] : llvm::enumerate(end->getOperands()))
+      if (nn::RoleAttr role = getResultRole(micro, index);
+          role && role.getKind() == nn::RoleKind::Gradient && gatheredInUpdate.contains(getBucketSymbol(value.getType())))
+        micro.setResultAttr(index, kWholeBufferAttrName, UnitAttr::get(&getContext()));
+    micro.setType(FunctionType::get(&getContext(), micro.front().getArgumentTypes(), end->getOperandTypes()));
   }
 
   /// The last op that computes a gradient of the bucket; null where they are arguments.
@@ -149,11 +193,20 @@ private:
       pack->moveAfter(last);
     OpBuilder builder(pack);
     builder.setInsertionPointAfter(pack);
+    Type reduced = cast.getResult(0).getType();
+    if (gatheredInUpdate.contains(getBucketSymbol(reduced)))
+      reduced = getRangeType(reduced);
     cast.getResult(0).replaceAllUsesWith(
         reduceInUpdate
             ? pack.getResult()
-            : createReduction(builder, pack.getLoc(), pack.getResult(), cast.getResult(0).getType()));
+            : createReduction(builder, pack.getLoc(), pack.getResult(), reduced));
     cast.erase();
+  }
+
+  /// Of the same element, what a rank owns of it.
+  Type getRangeType(Type full) {
+    BucketOp bucket = buckets->lookup<BucketOp>(getBucketSymbol(full).getAttr());
+    return withElement(bucket, ShardType::get(&getContext(), getBucketSymbol(full)), getElement(bucket, full));
   }
 
   Value convert(OpBuilder &builder, Location loc, Value partial, BucketOp bucket, Type element) {
@@ -209,6 +262,8 @@ private:
       return;
     if (reduceInUpdate)
       reduceArguments(update);
+    if (!gatheredInUpdate.empty())
+      gatherArguments(update);
     sumOverRanks(update, mesh);
     for (UnrealizedConversionCastOp cast : getGatherCasts(update)) {
       OpBuilder builder(cast);
@@ -239,6 +294,31 @@ private:
         FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
   }
 
+  /// Gradients of which ranges arrive are gathered for their updates, which come last; the norm is of ranges, so that it waits for none.
+  void gatherArguments(func::FuncOp update) {
+    auto updates = llvm::to_vector(update.front().getOps<UpdateOp>());
+    for (auto squares : update.front().getOps<SumSquaresOp>()) {
+      OpBuilder builder(squares);
+      for (OpOperand &gradient : squares->getOpOperands())
+        if (isa<FullType>(gradient.get().getType()) && !gatheredInUpdate.contains(getBucketSymbol(gradient.get().getType())))
+          gradient.set(ShardOfOp::create(builder, squares.getLoc(), getRangeType(gradient.get().getType()), gradient.get()));
+    }
+    OpBuilder builder(updates.front());
+    for (BlockArgument argument : update.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber());
+      if (!role || role.getKind() != nn::RoleKind::Gradient || !gatheredInUpdate.contains(getBucketSymbol(argument.getType())))
+        continue;
+      Type whole = argument.getType();
+      argument.setType(getRangeType(whole));
+      Value gathered = createCollective<AllGatherStartOp>(builder, argument.getLoc(), argument, whole);
+      argument.replaceUsesWithIf(gathered, [](OpOperand &use) { return isa<UpdateOp>(use.getOwner()); });
+    }
+    for (UpdateOp op : updates)
+      if (gatheredInUpdate.contains(op.getBucketAttr()) && llvm::all_of(op->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
+        op->moveBefore(update.front().getTerminator());
+    update.setType(FunctionType::get(&getContext(), update.front().getArgumentTypes(), update.getResultTypes()));
+  }
+
   /// The loss, the count, and sums of squares of shards are this rank's until they are summed.
   void sumOverRanks(func::FuncOp update, MeshOp mesh) {
     auto symbol = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
@@ -266,6 +346,7 @@ private:
   bool reduceAtStep = false, reduceInUpdate = false;
   Type elementOfWire;                                // null: the parameters'
   llvm::DenseMap<Attribute, Type> gradientElements; // of the reduced gradients, by bucket
+  llvm::SetVector<Attribute> gatheredInUpdate;       // buckets whose gradients are
   std::optional<SymbolTable> buckets;
   int64_t meshSize = 1;
 };

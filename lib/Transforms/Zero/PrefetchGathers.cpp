@@ -56,6 +56,11 @@ public:
     int earliest = 0;
     for (Gather &gather : gathers) {
       int from = places.lookup(gather.start);
+      // Gradients are gathered behind their norm.
+      if (isOfGradient(gather.start)) {
+        earliest = std::max(earliest, from);
+        continue;
+      }
       if (Operation *producer = gather.start.getShard().getDefiningOp())
         earliest = std::max(earliest, places.lookup(producer) + 1);
       int place = std::min(from, earliest);

@@ -1,5 +1,6 @@
 //===- StateFlow.cpp - Which state a value is, and what a scalar is made of ===//
 #include "StateFlow.h"
+#include "Gathers.h"
 #include "StepFunctions.h"
 #include "zero/Analysis/OptimizerRoles.h"
 #include "zero/Analysis/PlanMemory.h"
@@ -65,7 +66,7 @@ private:
   LogicalResult enter(AllGatherStartOp gather) {
     nn::RoleAttr role = get(gather.getShard());
     states[gather.getFuture()] = role;
-    if (!role || role.getKind() == RoleKind::Parameter)
+    if (!role || role.getKind() == RoleKind::Parameter || isOfGradient(gather))
       return success();
     return fail(gather, "gathers the " + describe(role) + " where parameters are gathered; zero-insert-collectives gathers parameters",
                 gather.getShard(), "it comes from here");

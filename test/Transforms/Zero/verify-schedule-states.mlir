@@ -7,6 +7,7 @@
 // RUN: sed 's/%n0#0, %n0#1, /%n0#1, %n0#0, /' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=RETURN
 // RUN: sed 's/zero.yield %np, %nm, %nv/zero.yield %nm, %np, %nv/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=YIELD
 // RUN: sed 's/^  %own = /  %gm = zero.all_gather_start %m1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>\n  %bm = zero.wait %gm : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>\n  zero.release %bm : !zero.full<@b1>\n&/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=GATHER
+// RUN: sed 's/^  %a1 = /  %gm = zero.all_gather_start %acc1 : !zero.shard<@b1> -> !zero.future<!zero.full<@b1>>\n  %bm = zero.wait %gm : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>\n  zero.release %bm : !zero.full<@b1>\n&/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=GATHER-SUM
 // RUN: sed 's/squares %g0, %g1 : !zero.shard<@b0>, !zero.shard<@b1>/squares %g0 : !zero.shard<@b0>/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=MISSED
 // RUN: sed 's/^  %whole = /  %again = zero.sum_squares %g1 : !zero.shard<@b1> -> tensor<24xi64>\n&/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
 // RUN: sed 's/lr %rate correction %c1, %c2/lr %c1 correction %rate, %c2/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=RATE
@@ -30,6 +31,7 @@
 // YIELD: error: 'func.return' op gives the exp_avg 'b0' as the parameter 'b0'; zero-partition-state returns each state as what it is
 // GATHER: error: 'zero.all_gather_start' op gathers the momentum 'b1' where parameters are gathered; zero-insert-collectives gathers parameters
 // GATHER: note: it comes from here
+// GATHER-SUM: error: 'zero.all_gather_start' op gathers the gradient 'b1' where parameters are gathered; zero-insert-collectives gathers parameters
 // MISSED: error: 'zero.sum_squares' op leaves the gradients of bucket @b1 out; zero-partition-state counts all
 // MISSED: note: they are here
 // AGAIN: error: 'zero.sum_squares' op counts the gradients of bucket @b1 a second time; zero-partition-state counts them once

@@ -68,6 +68,8 @@ def ZeroInsertCollectives : Pass<"zero-insert-collectives", "::mlir::ModuleOp"> 
       they are never saved.
     - partial to shard or whole: a reduction, behind the last gradient of the bucket; what it sends is
       converted first (`zero.convert`) where `wire-element` is another element.
+      Whole gradients that are complete last, up to the first one of at least common size, are reduced to ranges here and
+      gathered in `@update`, behind the norm, which is then of ranges, and their updates come last: others hide the gathers.
     - shard to whole in `@update`: a gather of the new parameters at the end. With several micro-batches
       (`accumulation-steps`) `@micro` also takes the gradients, the loss and the count so far and returns
       `zero.accumulate`; with `reduce-at=step` its gradients stay partial and `@update` reduces them. The
