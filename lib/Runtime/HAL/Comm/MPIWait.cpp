@@ -26,8 +26,11 @@ Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, 
     int complete = 0;
     ZERO_MPI(MPI_Testall(count, requests, &complete, MPI_STATUSES_IGNORE));
     if (complete) {
-      if (round == 0) // it came earlier than expected
+      pace.found = round == 0 ? pace.found + 1 : 0;
+      if (pace.found > MpiPace::kMostAtOnce) { // they came earlier than expected
         pace.intervalNs = std::max(pace.intervalNs * 3 / 4, MpiPace::kShortestNs);
+        pace.found = 0;
+      }
       return {};
     }
     Clock::time_point now = Clock::now();
@@ -44,12 +47,13 @@ Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, 
       ZERO_RETURN_IF_ERROR(waiter.findEnded());
       look = now + kLook;
     }
-    if (pace.intervalNs == MpiPace::kShortestNs && round < kYields) {
+    const bool shortest = pace.intervalNs == MpiPace::kShortestNs;
+    if (shortest && round < kYields) {
       ::sched_yield();
       continue;
     }
     std::this_thread::sleep_for(std::chrono::nanoseconds(pace.intervalNs));
-    if (round >= kYields) // not once, but again
+    if (round > (shortest ? kYields : 0)) // not once, but again
       pace.intervalNs = std::min(pace.intervalNs * 5 / 4, MpiPace::kLongestNs);
   }
 }

@@ -17,11 +17,13 @@ public:
   virtual Status describeTimeout(double seconds) = 0;
 };
 
-/// How long a thread sleeps between two looks at its requests. What comes at a steady rate teaches it to look about as often as
-/// something comes: each look takes the core from the computation.
+/// How long a thread sleeps between two looks at its requests. What comes at a steady rate teaches it to find one message or two with each
+/// look, not to look several times for one: each look takes the core from the computation.
 struct MpiPace {
   static constexpr int64_t kShortestNs = 20'000, kLongestNs = 1'000'000;
+  static constexpr int kMostAtOnce = 2;
   int64_t intervalNs = kShortestNs;
+  int found = 0; ///< waits in a row that were over with their first look
 };
 
 /// Tests `requests` until all are complete, sleeping in between: OpenMPI's own waits spin, which takes the core from the
