@@ -48,7 +48,7 @@ static std::unique_ptr<llvm::TargetMachine> createTargetMachine(CpuVariant varia
   llvm::TargetOptions options;
   // a * b + c is fused only where the program says so: results are the same on every variant.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  StringRef cpu = variant == CpuVariant::X86_64_V4 ? "x86-64-v4" : "x86-64-v3";
+  StringRef cpu = variantName(variant); // as LLVM calls it
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, cpu, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }

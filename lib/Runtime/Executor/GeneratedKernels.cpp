@@ -14,16 +14,6 @@ namespace zero {
 static constexpr KernelOptions kInstructionSets[] = {
     {CpuVariant::X86_64_V3, false}, {CpuVariant::X86_64_V4, false}, {CpuVariant::X86_64_V4, true}};
 
-const char *variantName(CpuVariant variant) {
-  switch (variant) {
-  case CpuVariant::X86_64_V3:
-    return "x86-64-v3";
-  case CpuVariant::X86_64_V4:
-    return "x86-64-v4";
-  }
-  return "";
-}
-
 std::string instructionSetName(const KernelOptions &options) {
   return variantName(options.variant) + std::string(options.bf16Products ? "-bf16" : "");
 }

@@ -18,9 +18,6 @@ namespace zero {
 /// `pointers`: reads, then writes; [begin, end): a range of the independent outputs.
 using GeneratedKernel = void (*)(void *const *pointers, int64_t begin, int64_t end);
 
-/// The name that sections of kernel objects carry: "x86-64-v3".
-const char *variantName(CpuVariant variant);
-
 /// The most that every rank can run and that the container has kernels for, or what is `asked` for, all of it and no more; agreed on by
 /// all ranks.
 Expected<KernelOptions> agreeOnInstructionSet(const Container &container, Bootstrap &bootstrap, bool hasGeneratedKernels,

@@ -7,9 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/Parallel.h"
-#include "lib/Runtime/Kernels/Parameters.h"
-#include <algorithm>
-#include <cstdlib>
+#include "lib/Runtime/Kernels/StridedCopyShape.h"
 #include <cstring>
 #include <xmmintrin.h>
 
@@ -18,32 +16,12 @@ using namespace zero::kernels;
 
 namespace {
 
-struct Dimension {
-  int64_t size, source, target;
-};
+using Dimension = StridedCopyShape::Dimension;
 
 /// Elements of one side of a tile.
 constexpr int64_t kTile = 32;
-/// Most dimensions.
-constexpr int64_t kMaxRank = 16;
 /// Most elements of one run of an item.
 constexpr int64_t kRun = 16384;
-
-/// Drops dimensions of one element, orders by falling target stride and merges what runs on.
-std::vector<Dimension> normalize(std::vector<Dimension> dims) {
-  std::erase_if(dims, [](const Dimension &d) { return d.size == 1; });
-  std::sort(dims.begin(), dims.end(),
-            [](const Dimension &a, const Dimension &b) { return std::abs(a.target) > std::abs(b.target); });
-  std::vector<Dimension> merged;
-  for (const Dimension &d : dims) {
-    if (!merged.empty() && merged.back().source == d.source * d.size &&
-        merged.back().target == d.target * d.size)
-      merged.back() = {merged.back().size * d.size, d.source, d.target};
-    else
-      merged.push_back(d);
-  }
-  return merged;
-}
 
 /// The inner loops for elements of type T (an unsigned integer of their size).
 template <typename T> struct Loops {
@@ -93,11 +71,9 @@ template <typename T> struct Loops {
 
 template <typename T> class StridedCopy : public Kernel {
 public:
-  StridedCopy(std::vector<Dimension> dims, int64_t sourceOffset, int64_t targetOffset)
-      : sourceOffset(sourceOffset), targetOffset(targetOffset) {
-    for (const Dimension &d : dims)
-      empty |= d.size == 0;
-    outer = normalize(std::move(dims));
+  explicit StridedCopy(const StridedCopyShape &shape)
+      : outer(StridedCopyShape::merge(shape.dimensions)), empty(shape.empty()), sourceOffset(shape.sourceOffset),
+        targetOffset(shape.targetOffset) {
     chooseInner();
     for (const Dimension &d : outer)
       items *= d.size;
@@ -109,7 +85,7 @@ public:
     auto *source = static_cast<const T *>(pointers[0]) + sourceOffset;
     auto *target = static_cast<T *>(pointers[1]) + targetOffset;
     parallelFor(parallel, items * inner, [&](int64_t begin, int64_t end) {
-      int64_t index[kMaxRank], rest = begin / inner, from = 0, to = 0;
+      int64_t index[StridedCopyShape::kMaxRank], rest = begin / inner, from = 0, to = 0;
       for (size_t i = outer.size(); i-- > 0; rest /= outer[i].size) {
         index[i] = rest % outer[i].size;
         from += index[i] * outer[i].source;
@@ -174,7 +150,7 @@ private:
 
   std::vector<Dimension> outer;
   Dimension columns{1, 1, 1}, rows{1, 1, 1}; // of the inner loop; `rows` where it is a transpose
-  bool tiles = false, empty = false;
+  bool tiles = false, empty;
   int64_t items = 1, inner = 1; // outer indices, and parts of the inner loop
   int64_t sourceOffset, targetOffset;
 };
@@ -184,40 +160,16 @@ private:
 Expected<std::unique_ptr<Kernel>> kernels::makeStridedCopy(std::span<const int64_t> integers,
                                                            std::span<const double>, const KernelOptions &) {
   Parameters parameters("strided_copy", integers);
-  int64_t bytes = parameters.next();
-  int64_t rank = parameters.size("rank");
-  std::vector<int64_t> sizes = parameters.list(rank);
-  int64_t sourceOffset = parameters.size("source_offset");
-  std::vector<int64_t> sourceStrides = parameters.list(rank);
-  int64_t targetOffset = parameters.size("target_offset");
-  std::vector<int64_t> targetStrides = parameters.list(rank);
-  if (rank > kMaxRank)
-    parameters.fail("rank is " + std::to_string(rank) + ", must be at most " + std::to_string(kMaxRank));
-  ZERO_RETURN_IF_ERROR(parameters.finish());
-  std::vector<Dimension> dims;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (sizes[i] < 0)
-      parameters.fail("size of dimension " + std::to_string(i) + " is " + std::to_string(sizes[i]));
-    if (sizes[i] > 1 && targetStrides[i] == 0)
-      parameters.fail("target stride of dimension " + std::to_string(i) + " is 0 for " +
-                      std::to_string(sizes[i]) + " elements");
-    dims.push_back({sizes[i], sourceStrides[i], targetStrides[i]});
-  }
-  ZERO_RETURN_IF_ERROR(parameters.finish());
-  switch (bytes) {
+  Expected<StridedCopyShape> shape = StridedCopyShape::read(parameters);
+  ZERO_RETURN_IF_ERROR(shape.status());
+  switch (shape->bytes) {
   case 1:
-    return std::unique_ptr<Kernel>(
-        std::make_unique<StridedCopy<uint8_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint8_t>>(*shape));
   case 2:
-    return std::unique_ptr<Kernel>(
-        std::make_unique<StridedCopy<uint16_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint16_t>>(*shape));
   case 4:
-    return std::unique_ptr<Kernel>(
-        std::make_unique<StridedCopy<uint32_t>>(std::move(dims), sourceOffset, targetOffset));
-  case 8:
-    return std::unique_ptr<Kernel>(
-        std::make_unique<StridedCopy<uint64_t>>(std::move(dims), sourceOffset, targetOffset));
+    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint32_t>>(*shape));
+  default:
+    return std::unique_ptr<Kernel>(std::make_unique<StridedCopy<uint64_t>>(*shape));
   }
-  return Status::badInput("kernel 'strided_copy': element size " + std::to_string(bytes) +
-                          " is not supported, must be 1, 2, 4 or 8");
 }

@@ -12,16 +12,6 @@ using namespace mlir;
 
 namespace zero {
 
-static std::string getVariantName(CpuVariant variant) {
-  switch (variant) {
-  case CpuVariant::X86_64_V3:
-    return "x86-64-v3";
-  case CpuVariant::X86_64_V4:
-    return "x86-64-v4";
-  }
-  return "";
-}
-
 Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRef weightsFolder,
                        StringRef path, StringRef command, const ModelSkeleton *model, const TargetRates &rates, const CudaCode *cuda) {
   for (auto buffer : module.getOps<plan::BufferOp>())
@@ -44,7 +34,7 @@ Status writePlanBinary(ModuleOp module, ArrayRef<KernelObject> kernels, StringRe
   if (model)
     model->addTo(writer);
   for (const KernelObject &object : kernels)
-    writer.addSection(SectionKind::KernelObject, getVariantName(object.variant), object.bytes);
+    writer.addSection(SectionKind::KernelObject, variantName(object.variant), object.bytes);
   if (cuda) {
     for (const CudaImage &image : cuda->images)
       writer.addSection(image.isPtx ? SectionKind::CudaPtx : SectionKind::CudaBinary, image.label, image.bytes);

@@ -13,6 +13,11 @@ namespace zero {
 /// Instruction-set variants that all ranks agree on at start; the order is the order of preference.
 enum class CpuVariant { X86_64_V3, X86_64_V4 };
 
+/// The label of a variant's section in compiled.bin, and what messages call it.
+constexpr const char *variantName(CpuVariant variant) {
+  return variant == CpuVariant::X86_64_V3 ? "x86-64-v3" : "x86-64-v4";
+}
+
 /// Runs `body(begin, end)` over disjoint ranges that cover [0, items). How it is split changes no result: kernels give it
 /// independent outputs only.
 class ParallelFor {

@@ -1,35 +1,16 @@
 //===- CopyLaunches.cpp - fill, strided_copy, and products over nothing ---===//
 #include "lib/Runtime/Kernels/CUDA/LaunchText.h"
 #include "lib/Runtime/Kernels/Element.h"
-#include <algorithm>
-#include <cstdlib>
+#include "lib/Runtime/Kernels/StridedCopyShape.h"
 
 using namespace zero;
 using namespace zero::kernels;
 
 namespace {
 
-struct Dimension {
-  int64_t size, source, target;
-};
+using Dimension = StridedCopyShape::Dimension;
 
-constexpr int64_t kMaxRank = 16;
 constexpr std::string_view kCopySource = "Copy.cuh";
-
-/// Drops dimensions of one element, orders by falling target stride and merges what runs on.
-std::vector<Dimension> normalize(std::vector<Dimension> dims) {
-  std::erase_if(dims, [](const Dimension &d) { return d.size == 1; });
-  std::sort(dims.begin(), dims.end(),
-                   [](const Dimension &a, const Dimension &b) { return std::abs(a.target) > std::abs(b.target); });
-  std::vector<Dimension> merged;
-  for (const Dimension &d : dims) {
-    if (!merged.empty() && merged.back().source == d.source * d.size && merged.back().target == d.target * d.size)
-      merged.back() = {merged.back().size * d.size, d.source, d.target};
-    else
-      merged.push_back(d);
-  }
-  return merged;
-}
 
 /// ", zero::Dimension<4, 1, 1>" for each, innermost first.
 std::string textOf(const std::vector<Dimension> &dims) {
@@ -99,35 +80,16 @@ Launches kernels::planFill(Parameters &parameters, std::span<const double>, cons
 }
 
 Launches kernels::planStridedCopy(Parameters &parameters, std::span<const double>, const CudaOptions &) {
-  int64_t bytes = parameters.next(), rank = parameters.size("rank");
-  std::vector<int64_t> sizes = parameters.list(rank);
-  int64_t sourceOffset = parameters.size("source_offset");
-  std::vector<int64_t> sourceStrides = parameters.list(rank);
-  int64_t targetOffset = parameters.size("target_offset");
-  std::vector<int64_t> targetStrides = parameters.list(rank);
-  if (rank > kMaxRank)
-    parameters.fail("rank is " + std::to_string(rank) + ", must be at most " + std::to_string(kMaxRank));
-  ZERO_RETURN_IF_ERROR(parameters.finish());
-  std::vector<Dimension> dims;
-  bool isEmpty = false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0)
-      parameters.fail("size of dimension " + std::to_string(i) + " is " + std::to_string(sizes[i]));
-    if (sizes[i] > 1 && targetStrides[i] == 0)
-      parameters.fail("target stride of dimension " + std::to_string(i) + " is 0 for " + std::to_string(sizes[i]) + " elements");
-    isEmpty |= sizes[i] == 0;
-    dims.push_back({sizes[i], sourceStrides[i], targetStrides[i]});
-  }
-  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-    parameters.fail("element size " + std::to_string(bytes) + " is not supported, must be 1, 2, 4 or 8");
-  ZERO_RETURN_IF_ERROR(parameters.finish());
-  if (isEmpty)
+  Expected<StridedCopyShape> shape = StridedCopyShape::read(parameters);
+  ZERO_RETURN_IF_ERROR(shape.status());
+  if (shape->empty())
     return std::vector<CudaLaunch>();
-  dims = normalize(std::move(dims));
+  int64_t bytes = shape->bytes;
+  std::vector<Dimension> dims = StridedCopyShape::merge(shape->dimensions);
   std::string type = cudaUnit(bytes);
   LaunchText text{"strided_copy", {kCopySource}, {{"const " + type, 0}, {type, 1}}};
-  text.body = "const " + type + " *source = p0 + " + std::to_string(sourceOffset) + "; " + type + " *target = p1 + " +
-              std::to_string(targetOffset) + "; ";
+  text.body = "const " + type + " *source = p0 + " + std::to_string(shape->sourceOffset) + "; " + type + " *target = p1 + " +
+              std::to_string(shape->targetOffset) + "; ";
   if (dims.size() > 1 && dims.back().target == 1 && dims.back().source != 1 && dims.back().size >= 8)
     for (size_t i = 0; i + 1 < dims.size(); ++i)
       if (dims[i].source == 1 && dims[i].size >= 8)
@@ -172,7 +134,7 @@ Launches kernels::planMatmul(Parameters &parameters, std::span<const double>, co
   if (k != 0 || batch == 0 || m == 0 || n == 0)
     return std::vector<CudaLaunch>();
   // A product over nothing is zero.
-  std::vector<Dimension> dims = normalize({{batch, outBatchStride, outBatchStride}, {m, outLd, outLd}, {n, 1, 1}});
+  std::vector<Dimension> dims = StridedCopyShape::merge({{batch, outBatchStride, outBatchStride}, {m, outLd, outLd}, {n, 1, 1}});
   LaunchText text{"matmul", {kCopySource}, {{cudaUnit(elementBytes(element)), 2}}};
   text.blocks = loopBlocks(itemsOf(dims));
   std::string type = cudaUnit(elementBytes(element));
