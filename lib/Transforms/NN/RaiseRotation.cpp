@@ -63,8 +63,8 @@ struct RaiseRotation : OpRewritePattern<AddOp> {
         if (!x || (first.getLhs() != x && first.getRhs() != x))
           continue;
         Value cosine = first.getLhs() == x ? first.getRhs() : first.getLhs();
-        rewriter.replaceOp(op, build(rewriter, op.getLoc(), x, cosine, sine));
         remarks.raised(op.getLoc(), "a rotation of pairs");
+        rewriter.replaceOp(op, build(rewriter, op.getLoc(), x, cosine, sine));
         return success();
       }
     }
