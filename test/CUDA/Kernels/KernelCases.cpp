@@ -142,12 +142,13 @@ std::vector<double> numbersOf(int64_t element, const Bytes &bytes) {
 std::vector<Bytes> runOnHost(const Case &one) {
   std::vector<Bytes> writes;
   std::vector<void *> pointers;
+  std::byte nothing; // a tensor of no elements has a place too, as in an arena
   for (const Bytes &read : one.reads)
-    pointers.push_back(const_cast<std::byte *>(read.data()));
+    pointers.push_back(read.empty() ? &nothing : const_cast<std::byte *>(read.data()));
   for (const Write &write : one.writes)
     writes.emplace_back(bytesOf(write.element) * write.count, kUntouched);
   for (Bytes &write : writes)
-    pointers.push_back(write.data());
+    pointers.push_back(write.empty() ? &nothing : write.data());
   Aligned<char> workspace(static_cast<size_t>(kernelWorkspaceBytes(one.kernel, one.integers)));
   pointers.push_back(workspace.data());
   KernelOptions options;

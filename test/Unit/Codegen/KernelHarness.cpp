@@ -159,7 +159,7 @@ std::vector<HostTensor> Program::runKernel(const std::string &name, int64_t coun
   std::vector<HostTensor> results;
   for (Type type : resultTypes) {
     HostTensor &result = results.emplace_back(cast<RankedTensorType>(type));
-    std::memset(result.getBytes().data(), 0x77, result.getBytes().size());
+    llvm::fill(result.getBytes(), 0x77);
   }
   TensorMemory tensors(shift);
   std::vector<int64_t> offsets;

@@ -124,12 +124,13 @@ inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, u
         if (inPlace && type != targetType)
           continue;
         uint64_t size = sizeOf(type), before = channel.bytesSent();
-        std::pmr::vector<std::byte> whole(elements * ranks * size, memory), own(elements * sizeOf(targetType), memory);
+        std::pmr::vector<float> wholeFloats(elements * ranks, memory), ownFloats(elements, memory); // aligned for every type
+        auto *whole = reinterpret_cast<std::byte *>(wholeFloats.data()), *own = reinterpret_cast<std::byte *>(ownFloats.data());
         std::vector<std::byte> staging(reduceScatterStagingBytes(elements * size, ranks) + 1);
         for (uint64_t i = 0; i < elements * ranks; ++i)
-          store(type, whole.data(), i, valueOf(rank, i));
-        std::byte *target = inPlace ? whole.data() + rank * elements * size : own.data();
-        ZERO_RETURN_IF_ERROR(channel.reduceScatter(whole.data(), type, target, targetType, elements, staging.data()));
+          store(type, whole, i, valueOf(rank, i));
+        std::byte *target = inPlace ? whole + rank * elements * size : own;
+        ZERO_RETURN_IF_ERROR(channel.reduceScatter(whole, type, target, targetType, elements, staging.data()));
         for (uint64_t i = 0; i < elements; ++i) {
           volatile float sum = nearest(type, valueOf(0, rank * elements + i));
           for (unsigned peer = 1; peer < ranks; ++peer)
