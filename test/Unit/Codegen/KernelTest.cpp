@@ -221,7 +221,9 @@ TEST(Kernels, ObjectStandsAlone) {
       symbols.push_back(symbol.getName()->str());
     }
     EXPECT_EQ(symbols, (std::vector<std::string>{"softmax", "softmax_takes"}));
-    for (const auto &entry : *elf.getELFFile().dynamicEntries())
+    auto entries = elf.getELFFile().dynamicEntries();
+    ASSERT_TRUE(bool(entries));
+    for (const auto &entry : *entries)
       EXPECT_NE(entry.getTag(), llvm::ELF::DT_NEEDED);
   }
 }
