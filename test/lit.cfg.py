@@ -38,6 +38,9 @@ if shutil.which("chromium"):
 # What test/Benchmarks/run installs, several GB: its test runs where somebody has run it.
 if os.path.exists(os.path.join(config.zero_source_dir, ".venv-bench", "installed.txt")):
     config.available_features.add("peers")
+# Shadows and quarantines of freed memory are no part of any plan.
+if config.sanitizers:
+    config.available_features.add("sanitizers")
 # A build of the runtime alone (tools/dev/sanitize) may have the compiler of another build beside it.
 if config.compiler_enabled == "ON" or os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-compile")):
     config.available_features.add("compiler")
