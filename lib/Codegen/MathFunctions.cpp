@@ -64,18 +64,14 @@ static Value emitHalfExpm1(Lanes l, Value x) {
   return l.fma(scale, p, l.sub(scale, l.constant(l.f32(), 0.5)));
 }
 
-/// x where it lies between the two, else the nearer of them; NaN is itself.
-static Value cut(Lanes l, Value x, double low, double high) {
-  Value least = l.constant(l.f32(), low), most = l.constant(l.f32(), high);
-  x = l.select(l.compare(Float::OLT, x, least), least, x);
-  return l.select(l.compare(Float::OGT, x, most), most, x);
-}
-
 // Twice the half, which overflows only where the result does.
 Value emitExpm1(Lanes l, Value x) {
   if (getElementType(x).isF64())
     return emitDoubleExpm1(l, x);
-  Value half = emitHalfExpm1(l, cut(l, x, -18.0, 89.0)), result = l.add(half, half);
+  Value least = l.constant(l.f32(), -18.0), most = l.constant(l.f32(), 89.0);
+  Value cut = l.select(l.compare(Float::OLT, x, least), least, x);
+  cut = l.select(l.compare(Float::OGT, cut, most), most, cut);
+  Value half = emitHalfExpm1(l, cut), result = l.add(half, half);
   return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
 }
 
@@ -121,17 +117,18 @@ Value emitLog1p(Lanes l, Value x) {
   return l.select(l.compare(Float::OEQ, x, l.constant(l.f32(), 0.0)), x, result); // -0
 }
 
-// t / (t + 2), t = e^2x - 1: one division, nothing is chosen between, and small results lose nothing.
+// t / (t + 2), t = e^2|x| - 1: one division, nothing is chosen between, small results lose nothing, and near -1 and 1, where 1 - tanh^2
+// and 1 + tanh are what others go on with, an error of t counts least.
 Value emitTanh(Lanes l, Value x) {
   if (getElementType(x).isF64()) {
-    // Of |x|.
     Value cut = l.constant(l.f64(), 40.0), magnitude = l.absFloat(x);
     magnitude = l.select(l.compare(Float::OGT, magnitude, cut), cut, magnitude);
     Value t = emitDoubleExpm1(l, l.add(magnitude, magnitude));
     return l.copySign(l.divFloat(t, l.add(t, l.constant(l.f64(), 2.0))), x);
   }
   // Beyond 9.02 the result is 1.
-  Value half = emitHalfExpm1(l, cut(l, l.add(x, x), -18.0, 20.0));
+  Value most = l.constant(l.f32(), 20.0), magnitude = l.absFloat(x), twice = l.add(magnitude, magnitude);
+  Value half = emitHalfExpm1(l, l.select(l.compare(Float::OGT, twice, most), most, twice));
   return l.copySign(l.divFloat(half, l.add(half, l.constant(l.f32(), 1.0))), x);
 }
 

@@ -253,6 +253,8 @@ TEST(Elementwise, Gelu) {
                            .str();
     Options options{.low = -6, .high = 6, .relative = 3e-6, .absolute = 2e-6};
     Program(text).check(options);
+    // x u' / 2, at most 14 here, times what 1 - tanh(u)^2 is off where both round tanh near 1 by an ulp of theirs: 2 * 2^-23.
+    options.absolute = 4e-6;
     Program(text, /*addGradients=*/true).check(options);
   }
 }
