@@ -399,7 +399,8 @@ private:
           return wrong(where + " reduces elements that are none of f32, f16, bf16");
       const uint64_t sent = product(target / elementBytes(targetElement(collective)), elementBytes(collective.element()));
       expectedSource = product(sent, world());
-      staging = reduceScatterStagingBytes(sent, world());
+      staging = plannedReduceScatterStagingBytes(sent, world(), isForCuda(plan), plan.deterministic(),
+                                                 targetElement(collective) != collective.element());
       wire = product(sent, world() - 1);
       break;
     }

@@ -85,6 +85,7 @@ public:
   mlir::ModuleOp getModule() const { return module; }
   int64_t getWorldSize() const { return worldSize; }
   bool isForCuda() const { return plan::isForCuda(module); }
+  bool isDeterministic() const { return module->hasAttr(plan::kDeterministicAttrName); }
   /// Scratch of the library kernel, which is its last write.
   int64_t getWorkspaceBytes(llvm::StringRef name, llvm::ArrayRef<int64_t> integers) const;
   /// Of target cuda: what its library's kernels depend on.

@@ -178,9 +178,12 @@ void SectionCommands::emitAllGather(Operation *op, QueueKind queue, const Place 
 void SectionCommands::emitReduceScatter(Operation *op, const Place &source, const Place &target) {
   // The bytes of the sum are no measure: what is sent may have another element.
   const int64_t own = source.bytes / plan.getWorldSize();
-  Place staging = plan.getStaging(reduceScatterStagingBytes(own, plan.getWorldSize()), op->getLoc());
-  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, plan.getElement(op->getOperand(0).getType()),
-                 plan.getElement(op->getResult(0).getType()), source, target, staging, own * (plan.getWorldSize() - 1),
+  Type element = plan.getElement(op->getOperand(0).getType()), targetElement = plan.getElement(op->getResult(0).getType());
+  const uint64_t bytes = plannedReduceScatterStagingBytes(own, plan.getWorldSize(), plan.isForCuda(), plan.isDeterministic(), element != targetElement);
+  std::optional<Place> staging;
+  if (bytes)
+    staging = plan.getStaging(bytes, op->getLoc());
+  emitCollective(op, CollectiveKind::reduce_scatter, QueueKind::reduce, element, targetElement, source, target, staging, own * (plan.getWorldSize() - 1),
                  plan.getBucket(op->getOperand(0).getType()).getSymName());
 }
 

@@ -2,6 +2,8 @@
 #include "../EmitCudaKernels.h"
 #include "dialects/Plan/PlanOps.h"
 #include "zero/Codegen/CudaCodegen.h"
+#include "zero/Runtime/HAL/MarkKernel.h"
+#include "zero/Runtime/HAL/NonFiniteKernel.h"
 #include "zero/Runtime/HAL/OrderedSumKernel.h"
 #include "zero/Runtime/Kernels/CudaKernels.h"
 #include "llvm/ADT/StringSet.h"
@@ -29,8 +31,9 @@ public:
     return {};
   }
 
-  /// Sums over ranks that are not NCCL's own: in rank order, or kept in another type than they are sent in.
+  /// Marks around collectives, and sums over ranks that are not NCCL's own: in rank order, or kept in another type than they are sent in.
   Status add(plan::CollectiveOp collective) {
+    ZERO_RETURN_IF_ERROR(addText(kMarkText));
     auto number = [](Type type) { return type.isF16() ? FloatType::F16 : type.isBF16() ? FloatType::BF16 : FloatType::F32; };
     if (collective.getKind() == plan::CollectiveKind::all_gather || !isa<mlir::FloatType>(collective.getElement()))
       return {};
@@ -40,6 +43,9 @@ public:
       instantiations += orderedSumInstantiation(element, target) + "\n";
     return {};
   }
+
+  /// What finds gradients that are not finite.
+  Status add(plan::StepResultOp) { return addText(kNonFiniteText); }
 
   std::string texts, instantiations;
 
@@ -76,6 +82,8 @@ Expected<std::string> makeCudaSource(ModuleOp plan) {
       if (auto collective = dyn_cast<plan::CollectiveOp>(op))
         ZERO_RETURN_IF_ERROR(library.add(collective));
     }
+  for (auto result : plan.getOps<plan::StepResultOp>())
+    ZERO_RETURN_IF_ERROR(library.add(result));
   ZERO_ASSIGN_OR_RETURN(std::string kernels, emitCudaKernels(plan));
   std::string source = getCudaPrelude().str() + "\n" + library.texts;
   for (StringRef part : {StringRef(library.instantiations), StringRef(kernels)})

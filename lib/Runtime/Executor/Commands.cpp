@@ -81,8 +81,9 @@ MadeCommand CommandFactory::makeAction(const schema::Command &command, TrafficCo
     const bool reduces = record.kind() == schema::CollectiveKind::reduce_scatter;
     return device->makeExchange({record.kind(), record.element(), targetElement(record), memory.at(*record.source()), memory.at(*record.target()),
                                  record.staging() ? memory.at(*record.staging()) : nullptr,
+                                 record.staging() ? record.staging()->size() : 0,
                                  reduces ? record.target()->size() : record.source()->size(), view.addName(nameOf(record)), record.wire_bytes(),
-                                 traffic.of(record.kind()), traffic.clock},
+                                 traffic.clock, traffic.intervals},
                                 place);
   }
   case schema::Action::NONE:
@@ -95,14 +96,14 @@ TracedCommand describeCommand(const schema::Plan &plan, const schema::Command &c
   return {commandTitle(plan, command), std::string(section), commandKind(plan, command), number, command.predicted_ns()};
 }
 
-MadeCommand CommandFactory::make(const schema::Command &command, std::string_view section, uint32_t number, const Queue &queue,
+MadeCommand CommandFactory::make(const schema::Command &command, const Section &section, uint32_t number, const Queue &queue,
                                  TrafficCounters &traffic) {
   std::string label = labelOf(command), location(text(command.location()));
   // The label of a collective names a parameter, which may be where the command comes from.
   std::string origin = location.empty() || label.find(location) != std::string::npos ? label : label + " (" + location + ")";
   // What goes wrong on a stream comes out when another section may be the host's.
-  const std::string where = std::string(section) + ": " + origin;
-  auto made = makeAction(command, traffic, {command.queue(), queue, where});
+  const std::string where = section.name + ": " + origin;
+  auto made = makeAction(command, traffic, {command.queue(), queue, *section.runs, where});
   if (!made.ok())
     return made.status().annotate(origin);
   CommandWork &work = **made;
@@ -111,7 +112,7 @@ MadeCommand CommandFactory::make(const schema::Command &command, std::string_vie
   work.queue = static_cast<size_t>(command.queue());
   if (trace) {
     work.trace = trace;
-    work.tracedAs = trace->add(describeCommand(plan, command, section, number));
+    work.tracedAs = trace->add(describeCommand(plan, command, section.name, number));
   }
   return made;
 }

@@ -8,8 +8,10 @@
 
 #include "lib/Runtime/Executor/CommunicationClock.h"
 #include "lib/Runtime/Executor/Memory.h"
+#include "lib/Runtime/Executor/Sections.h"
 #include "lib/Runtime/Executor/Trace.h"
 #include "zero/Runtime/Executor/Executor.h"
+#include "zero/Runtime/HAL/StreamMarks.h"
 #include <array>
 #include <atomic>
 
@@ -35,11 +37,12 @@ private:
 
 using MadeCommand = Expected<std::unique_ptr<CommandWork>>;
 
-/// Bytes sent so far and time taken; queues count at the same time. On the host a collective's bytes are counted from when it is handed to
-/// its queue (`add`), and it fails where it sends another number; on streams when it has sent them.
+/// Bytes sent so far and time taken; queues count at the same time. A collective's bytes are counted from when it is handed to its queue
+/// (`add`), and it fails where it sends another number.
 struct TrafficCounters {
   std::atomic<uint64_t> allGather = 0, reduceScatter = 0, control = 0;
   CommunicationClock clock;
+  CommunicationIntervals intervals; ///< the same, of streams
 
   std::atomic<uint64_t> &of(schema::CollectiveKind kind) {
     return kind == schema::CollectiveKind::all_gather ? allGather : kind == schema::CollectiveKind::reduce_scatter ? reduceScatter : control;
@@ -62,17 +65,19 @@ struct Exchange {
   schema::CollectiveKind kind;
   schema::ElementType element, targetElement;
   std::byte *source, *target, *staging;
+  uint64_t stagingBytes;
   uint64_t size; ///< bytes of one rank's part: of the source, of a reduce_scatter those of the target
   uint32_t name; ///< in the JobView
   uint64_t wireBytes; ///< what the plan says that it sends
-  std::atomic<uint64_t> &counter; ///< of the bytes sent
   CommunicationClock &clock;
+  CommunicationIntervals &intervals;
 };
 
 /// Where a command runs.
 struct CommandPlace {
   schema::QueueKind kind;
   const Queue &queue;
+  const SectionRuns &runs; ///< of its section
   std::string where; ///< what an error that comes out later calls it: "micro_first: gather (node_gather)"
 };
 
@@ -89,6 +94,13 @@ public:
   virtual Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) = 0;
   /// Whether work of queues other than the compute queue waits on the host, so that they need threads of their own.
   virtual bool needsThreads() const = 0;
+
+  /// The program's code on a device with streams; null elsewhere.
+  virtual DeviceModule *program() { return nullptr; }
+  /// Tells at once what streams have come to by now.
+  virtual void collect() {}
+  /// Marks for a stream of the device; null where nothing of the program says anything.
+  virtual Expected<std::unique_ptr<StreamMarks>> createMarks() { return std::unique_ptr<StreamMarks>(); }
 
   virtual MadeCommand makeKernel(KernelCall call, const CommandPlace &place) = 0;
   virtual MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) = 0;
@@ -118,7 +130,7 @@ public:
       : plan(plan), memory(memory), device(device), view(view), trace(trace) {}
 
   /// `section` and `number`: where the command stands in the plan; it runs on `queue`.
-  MadeCommand make(const schema::Command &command, std::string_view section, uint32_t number, const Queue &queue, TrafficCounters &traffic);
+  MadeCommand make(const schema::Command &command, const Section &section, uint32_t number, const Queue &queue, TrafficCounters &traffic);
 
 private:
   std::string labelOf(const schema::Command &command) const;

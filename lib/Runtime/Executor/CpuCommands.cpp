@@ -86,7 +86,7 @@ public:
 
 private:
   Status exchangeBytes() {
-    auto [kind, element, targetElement, source, target, staging, size, name, wireBytes, counter, clock] = exchange;
+    const auto &[kind, element, targetElement, source, target, staging, stagingBytes, size, name, wireBytes, clock, intervals] = exchange;
     switch (kind) {
     case schema::CollectiveKind::all_gather:
       return channel.allGather(source, target, size);

@@ -71,17 +71,19 @@ private:
   void *stream;
 };
 
-/// Counts what a collective does each time that it runs, also in a replay.
+/// Hears of each run of a collective, also in a replay.
 class StreamExchange final : public CommandWork, private CollectiveObserver {
 public:
-  StreamExchange(const Exchange &exchange, void *stream) : counter(exchange.counter), clock(exchange.clock), stream(stream) {}
+  StreamExchange(const Exchange &exchange, const CommandPlace &place) : intervals(exchange.intervals), runs(place.runs), stream(place.queue.stream()) {}
   Status prepare(const Exchange &exchange, StreamChannel &channel, const std::string &where) {
     using Kind = StreamCollective::Kind;
     StreamCollective collective;
     collective.source = exchange.source;
     collective.target = exchange.target;
     collective.staging = exchange.staging;
+    collective.stagingBytes = exchange.stagingBytes;
     collective.name = exchange.name;
+    collective.wireBytes = exchange.wireBytes;
     collective.origin = where;
     collective.observer = this;
     switch (exchange.kind) {
@@ -106,14 +108,16 @@ public:
   Status execute() override { return prepared->enqueue(stream); }
 
 private:
-  void entered() override { clock.begin(); }
-  void left(uint64_t bytesSent) override {
-    clock.end();
-    counter.fetch_add(bytesSent, std::memory_order_relaxed);
+  JobPlace entered(int64_t time) override {
+    begin = time;
+    return runs.at(++run);
   }
+  void left(int64_t time) override { intervals.add(begin, time); }
 
-  std::atomic<uint64_t> &counter;
-  CommunicationClock &clock;
+  CommunicationIntervals &intervals;
+  const SectionRuns &runs;
+  uint64_t run = 0; ///< it runs once in each of its section
+  int64_t begin = 0;
   void *stream;
   std::unique_ptr<PreparedCollective> prepared;
 };
@@ -127,6 +131,9 @@ public:
   Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
   bool needsThreads() const override { return blocks; }
   Status close() override { return group ? group->close() : Status(); }
+  DeviceModule *program() override { return module.get(); }
+  void collect() override;
+  Expected<std::unique_ptr<StreamMarks>> createMarks() override;
   MadeCommand makeKernel(KernelCall call, const CommandPlace &place) override;
   MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) override;
   MadeCommand makeZero(std::vector<ArenaBytes> targets, const CommandPlace &place) override;
@@ -180,7 +187,7 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
     channelOptions.deterministic = isDeterministic;
     for (const ArenaBytes &arena : memory)
       channelOptions.memory.emplace_back(arena.address, arena.size);
-    ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, module.get(), channelOptions));
+    ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, *module, channelOptions));
   } else {
     group = createStagedChannels(bootstrap, device);
   }
@@ -190,6 +197,18 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
       blocks |= channels[queue]->blocks();
     }
   return {};
+}
+
+void CudaCommands::collect() {
+  for (std::unique_ptr<StreamChannel> &channel : channels)
+    if (channel)
+      channel->collect();
+}
+
+Expected<std::unique_ptr<StreamMarks>> CudaCommands::createMarks() {
+  if (!group) // a program without collectives has no kernel for it, and nothing to wait for
+    return std::unique_ptr<StreamMarks>();
+  return StreamMarks::create(device, *module);
 }
 
 MadeCommand CudaCommands::makeKernel(KernelCall call, const CommandPlace &place) {
@@ -221,7 +240,7 @@ MadeCommand CudaCommands::makeZero(std::vector<ArenaBytes> targets, const Comman
 }
 
 MadeCommand CudaCommands::makeExchange(const Exchange &exchange, const CommandPlace &place) {
-  auto work = std::make_unique<StreamExchange>(exchange, place.queue.stream());
+  auto work = std::make_unique<StreamExchange>(exchange, place);
   ZERO_RETURN_IF_ERROR(work->prepare(exchange, *channels[static_cast<size_t>(place.kind)], place.where));
   return std::unique_ptr<CommandWork>(std::move(work));
 }

@@ -8,6 +8,7 @@
 #include "lib/Runtime/Executor/HostSlices.h"
 #include "lib/Runtime/Executor/NonFinite.h"
 #include "lib/Runtime/Executor/ShownWork.h"
+#include "lib/Runtime/Executor/StreamGradients.h"
 #include "lib/Runtime/Executor/StreamSections.h"
 #include "lib/Runtime/Executor/StreamTimes.h"
 #include "zero/Runtime/Base/ShellText.h"
@@ -35,10 +36,16 @@ struct Executor::Impl {
   void submitEarly(Section &next, size_t after, uint64_t updates);
   Section *findSection(std::string_view name);
   Status finish(std::string_view section);
-  Status runOnStreams(Section &section);
+  Status runOnStreams(Section &section, bool followed);
+  void countOnStreams(const Section &section, const Section *next);
+  void dropEarly();
   void readResults(const HostSlices &slices, bool before);
   /// Until what was fetched from the device is there, with what its commands report.
   Status receive(HostSlices &slices);
+  /// Of a micro-batch, or those that `takes` names; the section that reads them comes next.
+  Status sendInputs(const std::vector<bool> &takes);
+  /// Behind that section.
+  void inputsAreRead();
   Queue &compute() { return *queues[static_cast<size_t>(schema::QueueKind::compute)]; }
 
   const Container &container;
@@ -54,11 +61,17 @@ struct Executor::Impl {
   std::unique_ptr<DeviceCommands> commands; ///< null where the device only shows them; its channels may have registered the memory
   /// What the host writes before sections, and reads before and after them; `report` is what commands say went wrong.
   HostSlices inputs, scalars, before, after, outputs, report;
+  std::unique_ptr<StreamMarks> waitMarks; ///< of the compute stream, where somebody asks how long it waits
+  std::unique_ptr<StreamGradients> gradients; ///< on a device with streams, where a step has gradients
+  /// There batches go to it beside what it computes, behind the last section that reads one: events, and how often.
+  std::unique_ptr<Event> inputsRead, inputsSent;
+  uint64_t reads = 0, sends = 0;
   std::unique_ptr<StreamTimes> times; ///< of a trace, on a device with streams
   std::vector<Section> sections;
   GatheredElements gathered;
   std::unique_ptr<StreamSections> onStreams; ///< null on a device without streams
   Queues queues;
+  std::unique_ptr<Queue> copyIn; ///< on a device with streams
   std::array<bool, kQueueCount> outlasting = {}; ///< queues that still run what outlasts the last section
 };
 
@@ -67,6 +80,8 @@ Executor::Impl::~Impl() {
   for (std::unique_ptr<Queue> &queue : queues)
     if (queue)
       queue->finish();
+  if (copyIn)
+    copyIn->finish();
 }
 
 Status Executor::Impl::createDevice() {
@@ -145,7 +160,7 @@ static size_t findRecorder(const schema::Section &section, uint32_t event) {
 }
 
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
-  section.place = bootstrap.view().addPlace(section.name);
+  section.runs->place = bootstrap.view().addPlace(section.name);
   std::vector<GatherChange> changes = findGatherChanges(plan, record);
   Section *update = findSection("update");
   for (const schema::Command *command : records(record.commands())) {
@@ -154,7 +169,7 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     step.gathered = changes[number];
     step.queue = static_cast<size_t>(command->queue());
     if (commands) {
-      auto work = factory.make(*command, section.name, number, *queues[step.queue], traffic);
+      auto work = factory.make(*command, section, number, *queues[step.queue], traffic);
       if (!work.ok())
         return work.status().annotate(section.name);
       step.work = std::move(*work);
@@ -190,7 +205,7 @@ Status Executor::Impl::build() {
   size_t longest = 0; // waits, works and records of any section, and what surrounds it on a device with streams
   size_t outlasting = 0; // of commands that the next section finds in its queue
   for (const schema::Section *section : records(plan.sections())) {
-    size_t entries = 2;
+    size_t entries = 8;
     for (const schema::Command *command : records(section->commands())) {
       size_t own = records(command->waits()).size() + records(command->carried()).size() + records(command->early()).size() + 2;
       entries += own;
@@ -213,11 +228,22 @@ Status Executor::Impl::build() {
   }
   if (bootstrap.failure().raised()) // by a queue that cannot be made
     return bootstrap.failure().status();
+  if (streams) {
+    copyIn = device->createQueue({"copy_in", 0, /*onCallingThread=*/true, /*priority=*/-1}, bootstrap.failure());
+    inputsRead = device->createEvent("inputs read");
+    inputsSent = device->createEvent("inputs sent");
+    ZERO_ASSIGN_OR_RETURN(gradients, StreamGradients::create(plan, memory, *streams, *commands->program(), bootstrap.rank()));
+  }
+  if (bootstrap.failure().raised())
+    return bootstrap.failure().status();
+  if (streams && options.measuresWaits) {
+    ZERO_ASSIGN_OR_RETURN(waitMarks, commands->createMarks());
+  }
   if (streams && options.trace)
     times = std::make_unique<StreamTimes>(*streams, *options.trace);
   if (streams)
     onStreams = std::make_unique<StreamSections>(
-        *streams, queues, StreamSectionsOptions{threads, /*captures=*/!options.trace && !options.delaySeed}, bootstrap.failure(), gathered);
+        *streams, queues, StreamSectionsOptions{threads, /*captures=*/!options.trace && !options.delaySeed, waitMarks.get()}, bootstrap.failure());
   sections.resize(records(plan.sections()).size());
   CommandFactory factory(plan, memory, commands.get(), bootstrap.view(), times ? nullptr : options.trace);
   // Of all sections first: one waits for events of another.
@@ -275,12 +301,14 @@ void Executor::Impl::submit(Section &section, Section *next) {
 
 /// `followed`: micro_first comes next, so that its early commands may run.
 Status Executor::Impl::runSection(Section &section, bool followed) {
-  // What outlasts a section is awaited command by command in the one that has been proved against it.
-  if (section.name != "micro_first")
+  // What outlasts a section is awaited command by command in the one that has been proved against it. (Streams wait by themselves.)
+  if (section.name != "micro_first" && onStreams)
+    dropEarly();
+  else if (section.name != "micro_first")
     ZERO_RETURN_IF_ERROR(finish(section.name));
-  bootstrap.view().moveTo(section.place);
+  bootstrap.view().moveTo(section.runs->place);
   if (onStreams)
-    return runOnStreams(section);
+    return runOnStreams(section, followed);
   submit(section, followed ? findSection("micro_first") : nullptr);
   compute().finish();
   CommunicationClock::Clock::time_point computed = CommunicationClock::Clock::now();
@@ -291,23 +319,68 @@ Status Executor::Impl::runSection(Section &section, bool followed) {
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(section.name) : Status();
 }
 
-Status Executor::Impl::runOnStreams(Section &section) {
-  if (!times)
-    return onStreams->run(section);
-  ZERO_RETURN_IF_ERROR(times->begin(compute().stream(), bootstrap.failure()));
-  ZERO_RETURN_IF_ERROR(onStreams->run(section));
-  compute().finish();
+/// Bytes and gathered elements of a section, as `submit` counts them: streams are given commands in another order.
+void Executor::Impl::countOnStreams(const Section &section, const Section *next) {
+  size_t early = 0;
+  for (size_t place = 0; place < section.steps.size(); ++place) {
+    const Step &step = section.steps[place];
+    if (step.collective)
+      traffic.add(*step.collective);
+    if (place >= section.submitted)
+      gathered.acquire(step.gathered);
+    gathered.release(step.gathered);
+    for (; next && early < next->steps.size() && !next->steps[early].early.empty() && next->steps[early].after <= place; ++early)
+      gathered.acquire(next->steps[early].gathered);
+  }
+}
+
+Status Executor::Impl::runOnStreams(Section &section, bool followed) {
+  Section *update = findSection("update"), *next = &section == update ? findSection("micro_first") : nullptr;
+  followed = followed && next;
+  const uint64_t step = bootstrap.view().own().step.load(std::memory_order_relaxed);
+  section.runs->submit(section.instance + 1, step);
+  if (followed)
+    next->runs->submit(next->instance + 1, step + 1);
+  countOnStreams(section, followed ? next : nullptr);
+  for (size_t queue = 0; queue < kQueueCount; ++queue)
+    outlasting[queue] = outlasting[queue] || section.outlasting[queue];
+  if (times)
+    ZERO_RETURN_IF_ERROR(times->begin(compute().stream(), bootstrap.failure()));
+  Status status = onStreams->run(section, next, followed, update ? update->instance : 0);
+  if (followed)
+    for (size_t early = 0; early < next->submitted; ++early)
+      outlasting[next->steps[early].queue] = true;
+  if (!times || !status.ok())
+    return status;
+  for (std::unique_ptr<Queue> &queue : queues)
+    queue->finish();
   if (bootstrap.failure().raised())
     return bootstrap.failure().status();
   return times->collect();
 }
 
 Status Executor::Impl::receive(HostSlices &slices) {
+  // What is there is taken, whatever has happened since.
   ZERO_RETURN_IF_ERROR(slices.wait(bootstrap.failure()));
   ZERO_RETURN_IF_ERROR(report.wait(bootstrap.failure()));
-  if (bootstrap.failure().raised())
+  if (!onStreams && bootstrap.failure().raised())
     return bootstrap.failure().status();
   return report.size() ? commands->readReport(report.at(0)) : Status();
+}
+
+Status Executor::Impl::sendInputs(const std::vector<bool> &takes) {
+  if (!commands || !copyIn)
+    return commands ? inputs.send(compute(), takes, bootstrap.failure()) : Status();
+  copyIn->wait(*inputsRead, reads);
+  ZERO_RETURN_IF_ERROR(inputs.send(*copyIn, takes, bootstrap.failure()));
+  copyIn->record(*inputsSent, ++sends);
+  compute().wait(*inputsSent, sends);
+  return {};
+}
+
+void Executor::Impl::inputsAreRead() {
+  if (copyIn)
+    compute().record(*inputsRead, ++reads);
 }
 
 /// Numbers of the step that are in `slices`: those that are read before `update`, or the others.
@@ -336,18 +409,25 @@ void Executor::Impl::readResults(const HostSlices &slices, bool before) {
     results.skipped = skipped != 0;
 }
 
+/// What was submitted early is gone with what runs now; its events have counted a run.
+void Executor::Impl::dropEarly() {
+  Section *first = findSection("micro_first");
+  if (!first || !first->submitted)
+    return;
+  for (size_t place = 0; place < first->submitted; ++place)
+    gathered.drop(first->steps[place].gathered);
+  first->submitted = 0;
+  ++first->instance;
+}
+
 /// Until nothing is left of the section that ran last.
 Status Executor::Impl::finish(std::string_view section) {
   for (size_t queue = 0; queue < kQueueCount; ++queue)
     if (std::exchange(outlasting[queue], false))
       queues[queue]->finish();
-  // What was submitted early is gone with what runs now; its events have counted a run.
-  if (Section *first = findSection("micro_first"); first && first->submitted) {
-    for (size_t place = 0; place < first->submitted; ++place)
-      gathered.drop(first->steps[place].gathered);
-    first->submitted = 0;
-    ++first->instance;
-  }
+  if (onStreams)
+    compute().finish();
+  dropEarly();
   return bootstrap.failure().raised() ? bootstrap.failure().status().annotate(std::string(section)) : Status();
 }
 
@@ -391,9 +471,10 @@ Expected<std::unique_ptr<Executor>> Executor::create(const Container &container,
 void *Executor::input(size_t index) const { return impl->inputs.at(index); }
 
 Status Executor::runMicroBatch(unsigned number) {
-  if (impl->commands)
-    ZERO_RETURN_IF_ERROR(impl->inputs.send(impl->compute(), {}, impl->bootstrap.failure()));
-  return impl->runSection(number == 0 ? "micro_first" : "micro_next");
+  ZERO_RETURN_IF_ERROR(impl->sendInputs({}));
+  ZERO_RETURN_IF_ERROR(impl->runSection(number == 0 ? "micro_first" : "micro_next"));
+  impl->inputsAreRead();
+  return {};
 }
 
 Status Executor::finish() { return impl->finish("update"); }
@@ -414,8 +495,9 @@ Status Executor::runPredict() {
   std::vector<bool> read;
   for (const schema::Input *input : records(impl->plan.inputs()))
     read.push_back(input->predict());
-  ZERO_RETURN_IF_ERROR(impl->inputs.send(impl->compute(), read, impl->bootstrap.failure()));
+  ZERO_RETURN_IF_ERROR(impl->sendInputs(read));
   ZERO_RETURN_IF_ERROR(impl->runSection("predict"));
+  impl->inputsAreRead();
   ZERO_RETURN_IF_ERROR(impl->outputs.fetch(impl->compute()));
   ZERO_RETURN_IF_ERROR(impl->report.fetch(impl->compute()));
   return impl->receive(impl->outputs);
@@ -442,13 +524,17 @@ Status Executor::runUpdate(uint64_t step, bool followed) {
   if (!impl->device->streams()) // in place, until the update has run
     impl->readResults(impl->before, /*before=*/true);
   ZERO_RETURN_IF_ERROR(impl->runSection("update", followed));
+  if (impl->gradients)
+    ZERO_RETURN_IF_ERROR(impl->gradients->enqueue(impl->compute().stream()));
   ZERO_RETURN_IF_ERROR(impl->after.fetch(impl->compute()));
   return impl->report.fetch(impl->compute());
 }
 
-bool Executor::runsAhead() const { return impl->device->streams() != nullptr; }
+bool Executor::runsAhead() const { return impl->onStreams && !impl->times; }
 
 Status Executor::awaitUpdate() {
+  if (impl->onStreams)
+    impl->bootstrap.view().moveTo(impl->findSection("update")->runs->place);
   ZERO_RETURN_IF_ERROR(impl->receive(impl->after));
   if (impl->device->streams()) // behind `before` on the same stream
     impl->readResults(impl->before, /*before=*/true);
@@ -459,6 +545,8 @@ Status Executor::awaitUpdate() {
 StepResults Executor::results() const { return impl->results; }
 
 Expected<std::string> Executor::nonFiniteGradients() const {
+  if (impl->gradients)
+    return impl->gradients->read();
   return findNonFiniteGradients(impl->plan, impl->memory, impl->bootstrap.rank());
 }
 
@@ -473,10 +561,11 @@ Traffic Executor::traffic() const {
   return {impl->traffic.allGather.load(), impl->traffic.reduceScatter.load(), impl->traffic.control.load()};
 }
 
-CommunicationTimes Executor::communicationTimes() const {
-  // What a stream waits for is not seen from the host.
-  if (impl->onStreams)
-    return {impl->traffic.clock.seconds(), std::nullopt};
+CommunicationTimes Executor::communicationTimes() {
+  if (impl->onStreams) {
+    impl->commands->collect();
+    return {impl->traffic.intervals.seconds(), impl->onStreams->waitedSeconds()};
+  }
   // All events that the compute queue waits for are those of collectives: nothing else runs elsewhere.
   const Queue &compute = *impl->queues[static_cast<size_t>(schema::QueueKind::compute)];
   return {impl->traffic.clock.seconds(), static_cast<double>(compute.waitedNanoseconds()) * 1e-9 +

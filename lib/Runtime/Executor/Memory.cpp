@@ -35,6 +35,10 @@ Expected<Memory> Memory::allocate(const schema::Plan &plan, Device &device, unsi
   return memory;
 }
 
+std::byte *Memory::arenaOf(const schema::Slice &slice) const {
+  return arenas[records(plan->buffers())[slice.buffer()]->arena()]->data();
+}
+
 std::byte *Memory::at(const schema::Slice &slice) const {
   const schema::Buffer *buffer = records(plan->buffers())[slice.buffer()];
   return arenas[buffer->arena()]->data() + buffer->offset() + slice.offset() + rank * slice.rank_stride();
@@ -72,6 +76,17 @@ std::vector<SharedMemory> Memory::shared() const {
 }
 
 Status Memory::loadWeights(const Container &container) {
+  constexpr uint64_t kWidest = 4; // from 16 bits to 64
+  if (StreamDevice *streams = device->streams()) {
+    ZERO_ASSIGN_OR_RETURN(upload, PinnedUpload::create(*streams, kWidest * kChecksumBlock));
+  }
+  ZERO_RETURN_IF_ERROR(loadStates(container));
+  Status status = upload ? upload->finish() : Status();
+  upload.reset();
+  return status;
+}
+
+Status Memory::loadStates(const Container &container) {
   for (uint32_t bucket = 0; bucket < records(plan->buckets()).size(); ++bucket)
     ZERO_RETURN_IF_ERROR(loadBucket(container, bucket));
   for (const schema::State *state : records(plan->states())) {
@@ -134,11 +149,16 @@ Status Memory::load(const Container &container, const Container::Section &sectio
   auto same = std::find_if(targets.begin(), targets.end(), [&](const Target &target) { return addressable && target.element == from; });
   if (same != targets.end() && targets.size() == 1)
     return container.read(section, offset, same->data, elements * width);
-  std::vector<std::byte> block(same != targets.end() ? 0 : std::min(elements * width, kChecksumBlock)), converted;
+  // To a device a lone target of the file's type is read into pinned memory at once.
+  const bool isRead = !addressable && targets.size() == 1 && targets.front().element == from;
+  std::vector<std::byte> block(same != targets.end() || isRead ? 0 : std::min(elements * width, kChecksumBlock));
   for (uint64_t done = 0, count; done < elements; done += count) {
     const uint64_t place = offset + done * width;
     count = std::min(std::max<uint64_t>((kChecksumBlock - place % kChecksumBlock) / width, 1), elements - done);
     std::byte *read = same != targets.end() ? same->data + done * width : block.data();
+    if (isRead) {
+      ZERO_ASSIGN_OR_RETURN(read, upload->next());
+    }
     ZERO_RETURN_IF_ERROR(container.read(section, place, read, count * width));
     for (auto target = targets.begin(); target != targets.end(); ++target) {
       std::byte *goal = target->data + done * elementBytes(target->element);
@@ -148,9 +168,11 @@ Status Memory::load(const Container &container, const Container::Section &sectio
         convertElements(read, from, goal, target->element, count);
         continue;
       }
-      converted.resize(count * elementBytes(target->element));
-      convertElements(read, from, converted.data(), target->element, count);
-      ZERO_RETURN_IF_ERROR(device->upload(goal, converted.data(), converted.size()));
+      if (!isRead) {
+        ZERO_ASSIGN_OR_RETURN(std::byte *piece, upload->next());
+        convertElements(read, from, piece, target->element, count);
+      }
+      ZERO_RETURN_IF_ERROR(upload->send(goal, count * elementBytes(target->element)));
     }
   }
   return {};

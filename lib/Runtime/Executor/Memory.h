@@ -3,6 +3,7 @@
 #define ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
 
 #include "lib/Runtime/Executor/ArenaBytes.h"
+#include "lib/Runtime/Executor/PinnedUpload.h"
 #include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Device.h"
@@ -18,6 +19,8 @@ public:
   /// where it holds all. No byte of them is read twice.
   Status loadWeights(const Container &container);
 
+  /// Where the arena of a slice begins.
+  std::byte *arenaOf(const schema::Slice &slice) const;
   /// An address of the device's; the host may use it where the device has no streams.
   std::byte *at(const schema::Slice &slice) const;
   /// `size` bytes from `offset` of a slice for the host to read: where they are if it can, else copied to `scratch`. No queue writes
@@ -36,6 +39,7 @@ private:
     std::byte *data;
     schema::ElementType element;
   };
+  Status loadStates(const Container &container);
   Status loadBucket(const Container &container, uint32_t index);
   Status loadLone(const Container &container, const schema::State &state);
   Status load(const Container &container, const Container::Section &section, uint64_t offset, schema::ElementType from,
@@ -45,6 +49,7 @@ private:
   Device *device = nullptr;
   unsigned rank = 0;
   std::vector<std::unique_ptr<Arena>> arenas;
+  std::unique_ptr<PinnedUpload> upload; ///< of weights, while they are loaded to a device with streams
 };
 
 } // namespace zero

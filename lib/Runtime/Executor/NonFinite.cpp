@@ -12,7 +12,7 @@ namespace zero {
 namespace {
 
 /// Whether all bits of the exponent are set in one of `count` floats of type `T`'s width.
-template <typename T> bool hasNonFinite(const std::byte *values, uint64_t count, T exponent) {
+template <typename T> bool hasNonFinite(const std::byte *values, uint64_t count, uint64_t exponent) {
   for (uint64_t i = 0; i < count; ++i) {
     T bits;
     std::memcpy(&bits, values + i * sizeof(T), sizeof bits);
@@ -22,18 +22,23 @@ template <typename T> bool hasNonFinite(const std::byte *values, uint64_t count,
   return false;
 }
 
-bool hasNonFinite(const std::byte *values, uint64_t count, schema::ElementType element) {
+bool hasNonFinite(const std::byte *values, uint64_t count, uint64_t bytes, uint64_t exponent) {
+  return bytes == 8 ? hasNonFinite<uint64_t>(values, count, exponent)
+         : bytes == 4 ? hasNonFinite<uint32_t>(values, count, exponent)
+                      : hasNonFinite<uint16_t>(values, count, exponent);
+}
+
+/// Bits of the exponent of a float.
+uint64_t exponentOf(schema::ElementType element) {
   switch (element) {
   case schema::ElementType::f64:
-    return hasNonFinite<uint64_t>(values, count, 0x7ff0000000000000);
+    return 0x7ff0000000000000;
   case schema::ElementType::f32:
-    return hasNonFinite<uint32_t>(values, count, 0x7f800000);
+    return 0x7f800000;
   case schema::ElementType::bf16:
-    return hasNonFinite<uint16_t>(values, count, 0x7f80);
-  case schema::ElementType::f16:
-    return hasNonFinite<uint16_t>(values, count, 0x7c00);
+    return 0x7f80;
   default:
-    return false;
+    return 0x7c00; // f16: gradients are no integers
   }
 }
 
@@ -55,25 +60,40 @@ std::string ranksText(const std::vector<unsigned> &ranks) {
 
 } // namespace
 
-Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
-  std::string found;
-  std::vector<std::byte> scratch;
+std::vector<HeldGradient> findHeldGradients(const schema::Plan &plan, unsigned rank) {
+  std::vector<HeldGradient> found;
   for (uint32_t index = 0; index < records(plan.buckets()).size(); ++index) {
     const schema::Bucket *bucket = records(plan.buckets())[index];
     const schema::State *state = findState(plan, "gradient", index);
     for (const schema::Slot *slot : records(bucket->slots())) {
-      bool bad = false;
-      if (state) {
-        const schema::ElementType element = stateElement(*state, *bucket);
-        const uint64_t bytes = elementBytes(element), held = state->slice()->size() / bytes, first = state->sharded() ? rank * held : 0;
-        uint64_t begin = std::max(slot->offset(), first), end = std::min(slot->offset() + elementsOf(*slot), first + held);
-        if (begin < end) {
-          ZERO_ASSIGN_OR_RETURN(const std::byte *values, memory.read(*state->slice(), (begin - first) * bytes, (end - begin) * bytes, scratch));
-          bad = hasNonFinite(values, end - begin, element);
-        }
+      HeldGradient &gradient = found.emplace_back();
+      if (!state)
+        continue;
+      const schema::ElementType element = stateElement(*state, *bucket);
+      gradient.elementBytes = elementBytes(element);
+      gradient.exponent = exponentOf(element);
+      const uint64_t held = state->slice()->size() / gradient.elementBytes, first = state->sharded() ? rank * held : 0;
+      const uint64_t begin = std::max(slot->offset(), first), end = std::min(slot->offset() + elementsOf(*slot), first + held);
+      gradient.slice = state->slice();
+      if (begin < end) {
+        gradient.offset = (begin - first) * gradient.elementBytes;
+        gradient.elements = end - begin;
       }
-      found += bad ? '1' : '0';
     }
+  }
+  return found;
+}
+
+Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
+  std::string found;
+  std::vector<std::byte> scratch;
+  for (const HeldGradient &gradient : findHeldGradients(plan, rank)) {
+    bool bad = false;
+    if (gradient.elements) {
+      ZERO_ASSIGN_OR_RETURN(const std::byte *values, memory.read(*gradient.slice, gradient.offset, gradient.elements * gradient.elementBytes, scratch));
+      bad = hasNonFinite(values, gradient.elements, gradient.elementBytes, gradient.exponent);
+    }
+    found += bad ? '1' : '0';
   }
   return found;
 }

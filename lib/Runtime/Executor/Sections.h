@@ -4,9 +4,23 @@
 
 #include "lib/Runtime/Executor/GatheredElements.h"
 #include "lib/Runtime/Executor/Trace.h"
+#include "zero/Runtime/HAL/JobView.h"
 #include "zero/Runtime/HAL/Queue.h"
 
 namespace zero {
+
+/// Which steps the runs of a section are of: written when one is submitted, read when the device says what it has come to.
+class SectionRuns {
+public:
+  void submit(uint64_t instance, uint64_t step) { steps[instance % kKept].store(step, std::memory_order_relaxed); }
+  JobPlace at(uint64_t instance) const { return {steps[instance % kKept].load(std::memory_order_relaxed), place}; }
+  uint32_t place = 0; ///< the section's name in the view of the job
+
+private:
+  /// More than are under way at once.
+  static constexpr uint64_t kKept = 64;
+  std::array<std::atomic<uint64_t>, kKept> steps = {};
+};
 
 /// A command with the events around it.
 struct Step {
@@ -28,12 +42,12 @@ struct Section {
   std::array<bool, kQueueCount> outlasting = {}; ///< queues whose commands the section does not wait for
   uint64_t instance = 0; ///< how often it ran: what its events count
   size_t submitted = 0;  ///< of its commands, the early ones that the section before has submitted for its next run
-  uint32_t place = 0;    ///< its name in the view of the job
+  std::unique_ptr<SectionRuns> runs = std::make_unique<SectionRuns>();
 };
 
 using Queues = std::array<std::unique_ptr<Queue>, kQueueCount>;
 
-/// Submits a step with its events, for the `instance`-th time. On streams all queues join between sections: nothing is early or carried.
+/// Submits a step with its events, for the `instance`-th time.
 inline void submitStep(Step &step, Queue &queue, uint64_t instance, GatheredElements &gathered) {
   for (Event *event : step.waits)
     queue.wait(*event, instance);

@@ -6,13 +6,20 @@
 // when libraries set themselves up, captured the second, and replayed from then on. Where collectives wait on the host, so is each run
 // of commands between two events of the compute queue.
 //
+// Commands that cross the border between two sections are not part of that: those that outlast `update`, and early ones of the section
+// that follows. They are put on their streams beside it each time, behind events that its graph records for them, and the next
+// section's graph waits for theirs, command by command, as the plan says. Whatever else follows waits for all of them.
+//
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_LIB_RUNTIME_EXECUTOR_STREAMSECTIONS_H
 #define ZERO_LIB_RUNTIME_EXECUTOR_STREAMSECTIONS_H
 
 #include "lib/Runtime/Executor/Sections.h"
 #include "zero/Runtime/HAL/Stream.h"
+#include "zero/Runtime/HAL/StreamMarks.h"
 #include <deque>
+#include <map>
+#include <optional>
 
 namespace zero {
 
@@ -21,16 +28,22 @@ struct StreamSectionsOptions {
   bool threads = false;
   /// Otherwise everything is submitted each time.
   bool captures = true;
+  /// Of the compute queue, around its waits for other queues; null: nobody asks.
+  StreamMarks *waits = nullptr;
 };
 
 class StreamSections {
 public:
   /// The arguments outlive it, and the sections that it has run.
-  StreamSections(StreamDevice &device, Queues &queues, const StreamSectionsOptions &options, Failure &failure, GatheredElements &gathered)
-      : device(device), queues(queues), options(options), failure(failure), gathered(gathered) {}
+  StreamSections(StreamDevice &device, Queues &queues, const StreamSectionsOptions &options, Failure &failure)
+      : device(device), queues(queues), options(options), failure(failure) {}
 
-  /// Puts the section on the streams. An error is raised as the failure, too.
-  Status run(Section &section);
+  /// Puts the section on the streams, but for the commands that its `submitted` counts, which are there already; and, if it is `followed`
+  /// by `next`, the early commands of that one. `next` is null where nothing of what may follow is ever early, and the same each time.
+  /// `updates`: how often section update has run. An error is raised as the failure, too.
+  Status run(Section &section, Section *next, bool followed, uint64_t updates);
+  /// Seconds that the compute stream has stood in waits for others so far; none where nobody asks.
+  std::optional<double> waitedSeconds();
 
 private:
   /// Steps [begin, end) of a section: captured, or a single one that is submitted.
@@ -42,28 +55,57 @@ private:
   /// What a section has beside its steps.
   struct Frame {
     const Section *section;
-    std::array<bool, kQueueCount> forks = {}; ///< queues other than the compute queue that it uses
+    std::array<bool, kQueueCount> forks = {}; ///< queues other than the compute queue that it uses, but for what outlasts it
     std::unique_ptr<Event> begins;
+    std::unique_ptr<Event> opens; ///< the same, for what crosses its end
     std::array<std::unique_ptr<Event>, kQueueCount> ends;
+    std::map<const Event *, size_t> recorders; ///< the steps that record them
+    /// Of events of its graph that commands beside it wait for: what these wait for instead.
+    std::map<const Event *, std::unique_ptr<Event>> outside;
+    std::vector<size_t> behind; ///< steps that outlast it
     std::vector<Part> parts; ///< where queues have threads
     std::unique_ptr<StreamGraph> graph; ///< of the whole section, where they have none
+    size_t graphBegin = 0; ///< the step that the graph begins with
+    bool graphWaits = false; ///< for what has crossed the end of a section; before something has, there is nothing to wait for
   };
-  Frame &frameOf(const Section &section);
+  /// One run of a section.
+  struct Pass {
+    Frame &frame;
+    uint64_t instance, updates;
+    size_t begin; ///< the first step that is not on its stream yet
+    bool captures = false;
+  };
+  Frame &frameOf(const Section &section, const Section *next);
   std::vector<Part> partsOf(const Section &section) const;
-  void fork(Frame &frame, uint64_t instance);
-  void join(Frame &frame, uint64_t instance);
+  void fork(const Pass &pass);
+  void join(const Pass &pass);
   template <typename Body> Status capture(std::unique_ptr<StreamGraph> &graph, Body body);
-  Status runWhole(Section &section, Frame &frame);
-  Status runParts(Section &section, Frame &frame);
+  Status runWhole(Section &section, Pass pass);
+  Status runParts(Section &section, const Pass &pass);
+  /// Lets the compute stream wait, between two marks where somebody asks for how long.
+  template <typename Body> void waitOnCompute(Body waits);
+  void wait(const Step &step, const Pass &pass);
+  void submit(Step &step, const Pass &pass);
+  /// What crosses the end of a section.
+  void submitAcross(Section &section, Section *next, const Pass &pass);
+  /// Lets the compute stream wait for all that has crossed the end of a section.
+  void joinAcross();
   Queue &compute() const { return *queues[kCompute]; }
+  void note(const Status &status) {
+    if (!status.ok())
+      failure.raise(status);
+  }
 
   static constexpr size_t kCompute = 0;
   StreamDevice &device;
   Queues &queues;
   const StreamSectionsOptions options;
   Failure &failure;
-  GatheredElements &gathered;
   std::deque<Frame> frames;
+  /// The last of what has crossed the end of a section, for each queue, and how often something has.
+  std::array<std::unique_ptr<Event>, kQueueCount> across;
+  std::array<uint64_t, kQueueCount> crossings = {}, joined = {};
+  int64_t waitBegan = 0, waited = 0; ///< nanoseconds
 };
 
 } // namespace zero

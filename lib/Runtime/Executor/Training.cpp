@@ -113,37 +113,49 @@ private:
     return {};
   }
 
+  Status runMicroBatch(uint64_t step, uint64_t micro) {
+    bootstrap.view().moveTo(step + 1, JobView::kReadingData);
+    ZERO_RETURN_IF_ERROR(readInputs(step, micro));
+    return executor.runMicroBatch(static_cast<unsigned>(micro));
+  }
+
   Status runStep(uint64_t step, StepReport &report) {
-    Clock::time_point begin = Clock::now();
-    Traffic before = executor.traffic();
-    CommunicationTimes timesBefore = executor.communicationTimes();
-    uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
-    for (uint64_t micro = 0; micro < microBatches; ++micro) {
-      bootstrap.view().moveTo(step + 1, JobView::kReadingData);
-      if (micro > 0 || !readAhead)
-        ZERO_RETURN_IF_ERROR(readInputs(step, micro));
-      else
-        ZERO_RETURN_IF_ERROR(*readAhead);
-      ZERO_RETURN_IF_ERROR(executor.runMicroBatch(static_cast<unsigned>(micro)));
+    if (!executor.runsAhead() || step == 0) {
+      begin = Clock::now();
+      timesBefore = executor.communicationTimes();
     }
+    const Traffic before = started ? startedAt : executor.traffic();
+    uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
+    Status first = started ? *started : runMicroBatch(step, 0);
+    started.reset();
+    ZERO_RETURN_IF_ERROR(first);
+    bootstrap.view().moveToStep(step + 1);
+    for (uint64_t micro = 1; micro < microBatches; ++micro)
+      ZERO_RETURN_IF_ERROR(runMicroBatch(step, micro));
     ZERO_RETURN_IF_ERROR(executor.runUpdate(step + 1 - skipped, /*followed=*/step + 1 < schedule.steps));
-    // While the device computes. What goes wrong with the data of the next step is that step's error.
-    readAhead.reset();
-    if (executor.runsAhead() && step + 1 < schedule.steps)
-      readAhead = readInputs(step + 1, 0);
+    const Traffic after = executor.traffic();
+    // While the device computes it is given the next step's first micro-batch, which changes no state: so it has something to do when the
+    // host hears of this step. What goes wrong with it, with its data for example, is that step's error.
+    if (executor.runsAhead() && step + 1 < schedule.steps) {
+      startedAt = after;
+      started = runMicroBatch(step + 1, 0);
+      bootstrap.view().moveToStep(step + 1);
+    }
     ZERO_RETURN_IF_ERROR(executor.awaitUpdate());
     report.results = executor.results();
     if (report.results.labelCount == 0) // the same on all ranks: the count is a sum over them
       return bootstrap.agree(Status::programFailed("no label of this step counts: all of them are the ignored value"));
     report.learningRate = executor.learningRate();
-    report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const Clock::time_point end = Clock::now();
+    report.seconds = std::chrono::duration<double>(end - begin).count();
+    begin = end; // of the next step, where that is under way
     report.samplesPerSecond = static_cast<double>(batch * microBatches * ranks) / report.seconds;
-    Traffic after = executor.traffic();
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
     CommunicationTimes times = executor.communicationTimes();
     report.communication.total = times.total - timesBefore.total;
     report.communication.exposed = times.exposed ? std::optional(*times.exposed - *timesBefore.exposed) : std::nullopt;
+    timesBefore = times;
     report.device = executor.deviceDescription();
     report.deviceBytes = executor.deviceBytes();
     report.peakGatheredElements = executor.peakGatheredElements();
@@ -195,7 +207,10 @@ private:
   Executor &executor;
   Bootstrap &bootstrap;
   MetricsFile metrics;
-  std::optional<Status> readAhead; ///< what came of reading the next step's first inputs, where that was done already
+  std::optional<Status> started; ///< what came of the next step's first micro-batch, where that was run already
+  Traffic startedAt;             ///< before it
+  Clock::time_point begin;       ///< of what the step's seconds count, and the communication before it
+  CommunicationTimes timesBefore;
   uint64_t skipped = 0; ///< steps whose update was held back: the same on all ranks
   std::string firstSkipped;
 };
@@ -355,6 +370,7 @@ Status Training::run(Bootstrap &bootstrap) {
   executorOptions.instructionSet = options.instructionSet;
   executorOptions.delaySeed = env::testDelaySeed();
   executorOptions.trace = options.tracePath.empty() ? nullptr : &trace;
+  executorOptions.measuresWaits = !options.metricsPath.empty();
   executorOptions.skipNonFinite = getOnNan(plan) != OnNan::Ignore;
   if (isForCuda(plan)) {
     executorOptions.comm = options.stagedChannels ? StreamComm::Staged : StreamComm::Nccl;

@@ -333,7 +333,8 @@ private:
       // What is sent and the sum have as many elements, not always as many bytes.
       const int64_t sent = multiply(target / getElementBytes(targetElement), getElementBytes(element));
       expectedSource = multiply(sent, worldSize);
-      staging = reduceScatterStagingBytes(sent, worldSize);
+      staging = plannedReduceScatterStagingBytes(sent, worldSize, plan::isForCuda(module), module->hasAttr(plan::kDeterministicAttrName),
+                                                 element != targetElement);
       wire = multiply(sent, worldSize - 1);
       elementFits = isSummed(element) && isSummed(targetElement);
       break;

@@ -26,12 +26,16 @@ constexpr FloatType kTypes[] = {FloatType::F32, FloatType::F16, FloatType::BF16}
 constexpr uint64_t kSizes[] = {1, 3, 64, 1000, 260095, 260097, 655360 + 17};
 constexpr unsigned kSlowRanks = 2; // the largest sizes take long in the simulation
 
-Expected<std::unique_ptr<DeviceModule>> compileSums(StreamDevice &device) {
-  std::vector<std::string> lines;
+/// The kernels of channels; `sums`: those that add in rank order, too.
+Expected<std::unique_ptr<DeviceModule>> compileKernels(StreamDevice &device, bool sums) {
+  std::vector<std::string> texts = {"lib/Runtime/Kernels/CUDA/Mark.cuh"}, lines;
+  if (!sums)
+    return test::compileText(device, texts, lines);
+  texts.push_back("lib/Runtime/Kernels/CUDA/OrderedSum.cuh");
   for (FloatType type : kTypes)
     for (FloatType target : kTypes)
       lines.push_back(orderedSumInstantiation(type, target));
-  return test::compileText(device, {"lib/Runtime/Kernels/CUDA/OrderedSum.cuh"}, lines);
+  return test::compileText(device, texts, lines);
 }
 
 Status conform(Bootstrap &bootstrap, StreamDevice &device, StreamChannels &channels, std::byte *memory, uint64_t bytes, test::Sums sums, bool large) {
@@ -87,6 +91,8 @@ struct Exchange {
     what.name = bootstrap.view().addName({"reduce_scatter", "b2", "h.0.q", kOrigin});
     what.origin = kOrigin;
     what.observer = &observer;
+    what.stagingBytes = (bootstrap.size() - 1) * kElements * sizeof(float);
+    what.wireBytes = (bootstrap.size() - 1) * what.bytesToEach();
   }
   Status prepare() {
     ZERO_ASSIGN_OR_RETURN(prepared, channel->prepare(what));
@@ -160,7 +166,10 @@ Status stray(Bootstrap &bootstrap, StreamDevice &device, StreamChannels &channel
     exchanges.push_back(std::make_unique<Exchange>(bootstrap, device, std::move(channel), memory + i * (uint64_t(1) << 20)));
     ZERO_RETURN_IF_ERROR(exchanges.back()->prepare());
   }
-  bootstrap.view().moveTo(7, bootstrap.view().addPlace("micro_first"));
+  const uint32_t place = bootstrap.view().addPlace("micro_first");
+  bootstrap.view().moveTo(7, place);
+  for (const auto &exchange : exchanges)
+    exchange->observer.place = place;
   const bool captures = !exchanges.front()->channel->blocks();
   for (int i = 0; i < 100; ++i) {
     for (const auto &exchange : exchanges)
@@ -197,10 +206,7 @@ Status runRank(Bootstrap &bootstrap, const std::string &kind, const std::string 
   ZERO_RETURN_IF_ERROR(device->bindThread());
   const uint64_t bytes = 2 * test::StreamConformance::bytesFor(kSizes[std::size(kSizes) - 1], std::min(bootstrap.size(), kSlowRanks));
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", bytes));
-  std::unique_ptr<DeviceModule> sums;
-  if (kind == "deterministic" || mode.starts_with("conform")) {
-    ZERO_ASSIGN_OR_RETURN(sums, compileSums(*device));
-  }
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<DeviceModule> kernels, compileKernels(*device, kind == "deterministic" || mode.starts_with("conform")));
   StreamChannelOptions options;
   options.deterministic = kind == "deterministic" || kind == "no-kernels";
   options.memory = {{arena->data(), arena->size()}};
@@ -208,7 +214,7 @@ Status runRank(Bootstrap &bootstrap, const std::string &kind, const std::string 
   if (staged)
     channels = createStagedChannels(bootstrap, *device);
   else {
-    ZERO_ASSIGN_OR_RETURN(channels, createNcclChannels(bootstrap, *device, sums.get(), options));
+    ZERO_ASSIGN_OR_RETURN(channels, createNcclChannels(bootstrap, *device, *kernels, options));
   }
   std::unique_ptr<StreamChannel> first;
   if (mode == "half") {

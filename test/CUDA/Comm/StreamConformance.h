@@ -26,9 +26,20 @@ inline float rankOrderSum(unsigned ranks, uint64_t i) {
 
 /// Counts what it is told; a thread of the device tells.
 struct CountingObserver final : CollectiveObserver {
-  void entered() override { ++entries; }
-  void left(uint64_t bytesSent) override { ++exits, bytes += bytesSent; }
-  std::atomic<uint64_t> entries = 0, exits = 0, bytes = 0;
+  JobPlace entered(int64_t time) override {
+    ++entries;
+    last = time;
+    return {7, place};
+  }
+  void left(int64_t time) override {
+    ++exits;
+    if (time < last)
+      grew = false;
+  }
+  uint32_t place = 0; ///< where it says that collectives are
+  std::atomic<uint64_t> entries = 0, exits = 0;
+  std::atomic<int64_t> last = 0;
+  std::atomic<bool> grew = true;
 };
 
 /// How near sums must be to those in rank order.
@@ -68,6 +79,7 @@ private:
     CountingObserver observer;
     what.observer = &observer;
     what.origin = "a collective";
+    what.wireBytes = (ranks - 1) * what.bytesToEach();
     const RankState &own = bootstrap.view().own();
     const uint64_t before = own.collectives.load();
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCollective> prepared, channel.prepare(what));
@@ -77,15 +89,17 @@ private:
       if (!device.synchronize(stream, bootstrap.failure()))
         return bootstrap.failure().status();
     }
-    ZERO_CONFORM(observer.entries == 2 && observer.exits == 2);
-    ZERO_CONFORM(observer.bytes == 2 * (ranks - 1) * what.bytesToEach());
+    channel.collect();
+    ZERO_CONFORM(observer.entries == 2 && observer.exits == 2 && observer.grew);
     if (channel.blocks()) { // the host's channel keeps the record, and another one is used meanwhile
       ZERO_CONFORM(own.collectives.load() - before >= 2);
       return {};
     }
     ZERO_CONFORM(own.collectives.load() - before == 2);
     const FlightRecord &last = own.records[(before + 1) % kFlightRecords];
-    ZERO_CONFORM(last.bytes.load() == what.bytesToEach() && last.end.load() >= last.begin.load() && last.name.load() == what.name);
+    ZERO_CONFORM(last.bytes.load() == what.bytesToEach() && last.end.load() >= last.begin.load() && last.name.load() == what.name && last.step.load() == 7);
+    // By the host's clock, although the device has another one.
+    ZERO_CONFORM(std::llabs(JobView::unixNanoseconds() - last.end.load()) < 10'000'000'000);
     return {};
   }
 
@@ -122,7 +136,9 @@ private:
     const uint64_t size = sizeOf(type), targetSize = sizeOf(targetType);
     // Apart it starts where vectors of four do not.
     std::byte *source = take(elements * ranks * size), *apart = take(elements * targetSize, targetSize);
-    std::byte *staging = take(reduceScatterStagingBytes(elements * size, ranks) + 1), *target = inPlace ? source + rank * elements * size : apart;
+    // That of hosts: so large sums take several rounds.
+    const uint64_t stagingBytes = reduceScatterStagingBytes(elements * size, ranks);
+    std::byte *staging = take(stagingBytes + 1), *target = inPlace ? source + rank * elements * size : apart;
     ZERO_CONFORM(source && apart && staging);
     std::vector<std::byte> whole(elements * ranks * size), result(elements * targetSize), after(whole.size());
     for (uint64_t i = 0; i < elements * ranks; ++i)
@@ -134,6 +150,7 @@ private:
     what.source = source;
     what.target = target;
     what.staging = staging;
+    what.stagingBytes = stagingBytes;
     what.elements = elements;
     ZERO_RETURN_IF_ERROR(run(what, whole.data(), whole.size(), elements));
     ZERO_RETURN_IF_ERROR(device.download(result.data(), target, result.size()));

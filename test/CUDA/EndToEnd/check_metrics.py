@@ -12,7 +12,9 @@ for path in sys.argv[2:]:
         assert row["peak_device_bytes"] == sum(arena["arena_bytes"] for arena in report["memory"]["arenas"]), row
         # The simulated driver's context alone takes some of it.
         assert row["other_device_bytes"] > 1 << 20, row
-        assert row["exposed_comm_seconds"] is None and row["comm_overlap_efficiency"] is None, row
-        assert row["comm_seconds"] > 0, row
+        # Marks on the compute stream around its waits, and on the others around their collectives.
+        assert 0 < row["comm_seconds"] <= 1.5 * row["step_seconds"], row
+        assert 0 <= row["exposed_comm_seconds"] <= 1.5 * row["step_seconds"], row
+        assert 0 <= row["comm_overlap_efficiency"] <= 1, row
         assert row["comm_bytes_all_gather"] > 0 and row["comm_bytes_reduce_scatter"] > 0, row
-print(f"{steps} steps: bytes are the report's, the GPU holds more, waits of streams are not said")
+print(f"{steps} steps: bytes are the report's, the GPU holds more, waits of streams are measured")

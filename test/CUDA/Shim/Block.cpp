@@ -483,6 +483,10 @@ ZERO_SHIM_EXPORT unsigned long long zero_shim_exchange(unsigned mask, unsigned l
 ZERO_SHIM_EXPORT unsigned zero_shim_vote(unsigned mask, int predicate, const char *operation, int line) {
   return zero::shim::BlockRunner::get().vote(mask, predicate, operation, line);
 }
+ZERO_SHIM_EXPORT unsigned long long zero_shim_nanoseconds() {
+  constexpr unsigned long long kAhead = 86'400'000'000'000; // a day
+  return static_cast<unsigned long long>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()) + kAhead;
+}
 ZERO_SHIM_EXPORT void zero_shim_trap(const char *what, int line) {
   zero::shim::BlockRunner::get().misuse(CUDA_ERROR_LAUNCH_FAILED, zero::shim::text(what, " of line ", line));
 }

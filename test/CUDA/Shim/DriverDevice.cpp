@@ -3,6 +3,7 @@
 #include "test/CUDA/Shim/Faults.h"
 #include "test/CUDA/Shim/Memory.h"
 #include "test/CUDA/Shim/Module.h"
+#include "test/CUDA/Shim/Statistics.h"
 #include <cstdlib>
 #include <cstring>
 
@@ -55,6 +56,7 @@ void destroyAllOf(Context &context) {
 void reportAtExit(int status, void *) {
   if (status != 0)
     return;
+  Statistics::get().write();
   for (int device = 0; device < deviceCount(); ++device)
     if (contextOf(device).retained) {
       std::string leaks = leaksOf(contextOf(device));

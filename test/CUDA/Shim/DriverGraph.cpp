@@ -1,5 +1,6 @@
 //===- DriverGraph.cpp - Captures and graphs ------------------------------===//
 #include "test/CUDA/Shim/Context.h"
+#include "test/CUDA/Shim/Statistics.h"
 
 using namespace zero::shim;
 
@@ -105,6 +106,9 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   std::lock_guard lock(stream->context.mutex);
   if (stream->capture)
     return misuse(CUDA_ERROR_NOT_SUPPORTED, kCall, "graphs inside of graphs are not simulated");
+  ++Statistics::get().graphLaunches;
+  if (!stream->isIdle())
+    ++Statistics::get().graphLaunchesBehindWork;
   // Not as one piece of work: when something has failed, its nodes still tell each other that they are done.
   stream->push([run = exec->launch()] { run(); });
   return CUDA_SUCCESS;

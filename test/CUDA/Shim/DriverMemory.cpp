@@ -2,6 +2,7 @@
 #include "test/CUDA/Shim/Context.h"
 #include "test/CUDA/Shim/Memory.h"
 #include "test/CUDA/Shim/Module.h"
+#include "test/CUDA/Shim/Statistics.h"
 #include <cstring>
 
 using namespace zero::shim;
@@ -71,6 +72,7 @@ CUresult enqueueCopy(const char *call, const Side &to, const Side &from, uint64_
   if (isPageable && stream->capture)
     return misuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call, text(hex(to.isDevice ? from.address : to.address), " is pageable memory: a graph cannot hold the copy"));
   if (isPageable && to.isDevice) {
+    ++Statistics::get().pageableUploads;
     // The source is read before the call returns.
     auto staged = std::make_shared<std::vector<std::byte>>(source, source + bytes);
     stream->submit(call, [=, name = std::string(call)] {

@@ -1,5 +1,6 @@
 //===- DriverStream.cpp - Streams, events and host functions --------------===//
 #include "test/CUDA/Shim/Context.h"
+#include "test/CUDA/Shim/Statistics.h"
 #include <algorithm>
 
 using namespace zero::shim;
@@ -127,6 +128,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *argument) {
     return misuse(CUDA_ERROR_INVALID_VALUE, kCall, "there is no function");
   std::lock_guard lock(stream->context.mutex);
   stream->submit(kCall, [=] {
+    ++Statistics::get().hostFunctions;
     // Whatever it calls is called without a context, as CUDA's own thread would.
     function(argument);
     return CUDA_SUCCESS;

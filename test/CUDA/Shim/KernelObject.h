@@ -59,6 +59,8 @@ unsigned zero_shim_barrier(int predicate, const char *operation, int line);
 unsigned long long zero_shim_exchange(unsigned mask, unsigned long long bits, unsigned source, const char *operation, int line);
 /// Lanes of the mask whose predicate is not 0.
 unsigned zero_shim_vote(unsigned mask, int predicate, const char *operation, int line);
+/// What a device's clock says, which is not the host's.
+unsigned long long zero_shim_nanoseconds();
 /// Ends the kernel with an error.
 void zero_shim_trap(const char *what, int line);
 /// Of objects that check shared memory: `size` bytes are read or written.

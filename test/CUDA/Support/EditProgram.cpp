@@ -2,6 +2,10 @@
 //
 // EditProgram IN.bin list-waits                         prints "SECTION COMMAND" for each command that waits for events
 // EditProgram IN.bin OUT.bin drop-waits SECTION COMMAND that command waits for nothing
+// EditProgram IN.bin list-carried                       the same of events of the update before
+// EditProgram IN.bin OUT.bin drop-carried SECTION COMMAND
+// EditProgram IN.bin list-early                         of commands that are submitted in the update before, behind more than its first event
+// EditProgram IN.bin OUT.bin hasten-early SECTION COMMAND that command waits there for the first event alone
 // EditProgram IN.bin OUT.bin rename-kernels             generated kernels are called as the code does not call them
 // EditProgram IN.bin OUT.bin launch-nothing             they are launched with no blocks
 // EditProgram IN.bin OUT.bin overlap-copy               the first command of micro_first copies bytes onto themselves, further on
@@ -27,6 +31,18 @@ static std::string edit(schema::PlanT &plan, const std::string &what, const std:
       if (number >= section->commands.size() || section->commands[number]->waits.empty())
         return "that command waits for no event";
       section->commands[number]->waits.clear();
+      return "";
+    }
+    if (what == "drop-carried" && section->name == sectionName) {
+      if (number >= section->commands.size() || section->commands[number]->carried.empty())
+        return "that command waits for no event of the update before";
+      section->commands[number]->carried.clear();
+      return "";
+    }
+    if (what == "hasten-early" && section->name == sectionName) {
+      if (number >= section->commands.size() || section->commands[number]->early.empty())
+        return "that command is not early";
+      section->commands[number]->early = {0};
       return "";
     }
     if (what == "overlap-copy" && section->name == "micro_first") {
@@ -58,10 +74,13 @@ int main(int argc, char **argv) {
   if (!container.ok())
     return fail(container.status().message());
   std::unique_ptr<schema::PlanT> plan(container->plan().UnPack());
-  if (std::string(argv[2]) == "list-waits") {
+  for (auto [name, events] : {std::pair("list-waits", &schema::CommandT::waits), std::pair("list-carried", &schema::CommandT::carried),
+                              std::pair("list-early", &schema::CommandT::early)}) {
+    if (std::string(argv[2]) != name)
+      continue;
     for (const auto &section : plan->sections)
       for (size_t i = 0; i < section->commands.size(); ++i)
-        if (!section->commands[i]->waits.empty())
+        if (const std::vector<uint32_t> &list = section->commands[i].get()->*events; !list.empty() && !(events == &schema::CommandT::early && list == std::vector<uint32_t>{0}))
           std::printf("%s %zu\n", section->name.c_str(), i);
     return 0;
   }

@@ -213,6 +213,25 @@ TEST(FlightRecords, HoldTheLastCollectivesInOrder) {
   EXPECT_EQ(outcome.exitCode, 0);
 }
 
+/// A device is told of a step before the host has seen the last one: a collective is where its stream is, not where the host is.
+TEST(FlightRecords, SayWhereACollectiveIsAndNotWhereTheHostIs) {
+  Outcome outcome = run(1, 60, [](Bootstrap &bootstrap) -> Status {
+    JobView &view = bootstrap.view();
+    const uint32_t section = view.addPlace("update"), name = view.addName({"all_gather", "b0", "w", "all_gather b0 (w)"});
+    view.moveTo(8, JobView::kReadingData);
+    FlightRecord &record = view.enter(1, {name, JobPlace{7, section}}, 4, /*time=*/1000);
+    EXPECT_EQ(record.step, 7u);
+    EXPECT_EQ(record.place, section);
+    EXPECT_EQ(record.begin, 1000);
+    EXPECT_EQ(view.whereabouts(0), "in step 7, update, all_gather b0 (w)");
+    view.leave(1, record, /*time=*/1500);
+    EXPECT_EQ(record.end, 1500);
+    EXPECT_EQ(view.whereabouts(0), "in step 8, reading data");
+    return {};
+  });
+  EXPECT_EQ(outcome.exitCode, 0);
+}
+
 TEST(LoopbackFailure, AFailureOfOneRankEndsTheWaitsOfAllAtOnce) {
   auto start = std::chrono::steady_clock::now();
   Outcome outcome = run(3, 60, [](Bootstrap &bootstrap) -> Status {

@@ -29,6 +29,8 @@ struct ExecutorOptions {
   /// Where it runs, or is only shown; the CPU where not set.
   std::function<Expected<std::unique_ptr<Device>>()> createDevice;
   StreamComm comm = StreamComm::Nccl;
+  /// Whether `communicationTimes` says how long a compute stream waits, which two marks around each wait tell. (CPUs say it in any case.)
+  bool measuresWaits = false;
   Trace *trace = nullptr; ///< receives what every command did, where set
   uint64_t delaySeed = 0; ///< for tests: where not 0, every command starts late by a time that the seed decides
   std::optional<KernelOptions> instructionSet; ///< what kernels use, all of it and no more; none: the most that all ranks have
@@ -46,7 +48,7 @@ struct Traffic {
 /// Seconds of communication so far.
 struct CommunicationTimes {
   double total = 0;   ///< while at least one collective of this rank was under way
-  std::optional<double> exposed = 0; ///< while the compute queue did nothing but wait for one; none where that is not seen
+  std::optional<double> exposed = 0; ///< while the compute queue did nothing but wait for one; none where nobody measures it
 };
 
 struct StepResults {
@@ -73,13 +75,14 @@ public:
   /// Runs the update that is number `step` (from 1) of those that changed the states. `followed`: a micro-batch comes next, whose first
   /// gathers may start early; where something else runs all the same, they are started again with the micro-batch.
   Status runUpdate(uint64_t step, bool followed = false);
-  /// Whether sections may still be under way when the calls above return: the host may then write the next inputs meanwhile.
+  /// Whether sections may still be under way when the calls above return: the first micro-batch of the next step may then be run before
+  /// `awaitUpdate` of this one, which changes no state.
   bool runsAhead() const;
-  /// Until the update has run; its results.
+  /// Until the update that was run last has run; its results.
   Status awaitUpdate();
   StepResults results() const;
   /// One character for each slot of each bucket in the plan's order: '1' where the gradients that this rank holds after
-  /// `runUpdate` are not all finite.
+  /// `runUpdate` are not all finite. Asked of a step whose loss or norm is not.
   Expected<std::string> nonFiniteGradients() const;
   /// Waits for gathers of updated parameters that `runUpdate` leaves under way, as the next micro-batch waits for each before it reads
   /// the parameters and every other section at its start. Before parameters are read back.
@@ -95,7 +98,8 @@ public:
   double learningRate() const;
 
   Traffic traffic() const;
-  CommunicationTimes communicationTimes() const;
+  /// On a device with streams, of what they have passed by now.
+  CommunicationTimes communicationTimes();
   /// Bytes of all device arenas.
   uint64_t deviceBytes() const;
   /// The most elements of gathered parameters that were held at once, from the start of a gather to the last command that

@@ -8,7 +8,7 @@
 #ifndef ZERO_RUNTIME_HAL_CHANNEL_H
 #define ZERO_RUNTIME_HAL_CHANNEL_H
 
-#include "zero/Runtime/Base/Status.h"
+#include "zero/Runtime/HAL/JobView.h"
 #include <cstdint>
 
 namespace zero {
@@ -41,11 +41,11 @@ public:
   /// Bytes that this rank has sent so far.
   virtual uint64_t bytesSent() const = 0;
 
-  /// The name (JobView) of the next collective, for messages and the flight recorder.
-  void announce(uint32_t name) { announced = name; }
+  /// The next collective, for messages and the flight recorder.
+  void announce(const CollectiveCall &call) { announced = call; }
 
 protected:
-  uint32_t announced = 0;
+  CollectiveCall announced;
 };
 
 } // namespace zero

@@ -40,10 +40,26 @@ struct RankState {
   std::atomic<uint64_t> collectives = 0;
   std::atomic<uint32_t> speaker = 0; ///< of the lowest rank that is seen: some rank says why the job ends
   std::array<std::atomic<uint64_t>, kMaxChannels> entered = {}, left = {};
-  std::array<std::atomic<uint32_t>, kMaxChannels> current = {}; ///< number of the name of the channel's last collective
+  /// Of the channel's last collective: number of its name, and of which step and place it is.
+  std::array<std::atomic<uint32_t>, kMaxChannels> current = {}, currentPlace = {};
+  std::array<std::atomic<uint64_t>, kMaxChannels> currentStep = {};
   std::array<FlightRecord, kFlightRecords> records;
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
+
+/// Where in a job something is done.
+struct JobPlace {
+  uint64_t step = 0;  ///< from 1; 0 before the first
+  uint32_t place = 0; ///< number of its name
+};
+
+/// A collective that is about to run.
+struct CollectiveCall {
+  CollectiveCall(uint32_t name = 0, std::optional<JobPlace> at = std::nullopt) : name(name), at(at) {}
+  uint32_t name; ///< number of its name
+  /// None: where the rank is. A device that works ahead of the host, or behind it, is elsewhere.
+  std::optional<JobPlace> at;
+};
 
 class JobView {
 public:
@@ -71,11 +87,17 @@ public:
     own().step.store(step, std::memory_order_relaxed);
     own().place.store(place, std::memory_order_relaxed);
   }
+  void moveToStep(uint64_t step) { own().step.store(step, std::memory_order_relaxed); }
   void moveTo(uint32_t place) { own().place.store(place, std::memory_order_relaxed); }
 
-  /// Around each collective of a channel, by the channel. `name`: what was announced for it.
-  FlightRecord &enter(unsigned channel, uint32_t name, uint64_t bytes);
-  void leave(unsigned channel, FlightRecord &record);
+  /// Around each collective of a channel, by the channel. `call`: what was announced for it.
+  FlightRecord &enter(unsigned channel, const CollectiveCall &call, uint64_t bytes) { return enter(channel, call, bytes, unixNanoseconds()); }
+  void leave(unsigned channel, FlightRecord &record) { leave(channel, record, unixNanoseconds()); }
+  /// The same of what has happened before, at that time.
+  FlightRecord &enter(unsigned channel, const CollectiveCall &call, uint64_t bytes, int64_t time);
+  void leave(unsigned channel, FlightRecord &record, int64_t time);
+  /// Nanoseconds since 1970.
+  static int64_t unixNanoseconds();
 
   unsigned rank() const { return self; }
   unsigned size() const { return static_cast<unsigned>(states.size()); }

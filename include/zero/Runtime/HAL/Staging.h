@@ -26,6 +26,31 @@ inline uint64_t reduceScatterStagingBytes(uint64_t shardBytes, uint64_t worldSiz
   return (worldSize - 1) * std::min(shardBytes, kCollectiveChunksInFlight * kCollectiveChunkBytes);
 }
 
+/// Bytes that the peers of a rank send to a GPU in one round of a sum in rank order, all of them together: links of hundreds of GB/s are idle
+/// between rounds, for some ten microseconds.
+inline constexpr uint64_t kDeviceRoundBytes = 32 << 20;
+
+/// Staging of such a sum: a round of what the peers send. Of many peers each has at least as much as on hosts.
+inline uint64_t deviceReduceScatterStagingBytes(uint64_t shardBytes, uint64_t worldSize) {
+  if (worldSize <= 1)
+    return 0;
+  constexpr uint64_t kLine = 256;
+  const uint64_t each = kDeviceRoundBytes / (worldSize - 1) / kLine * kLine;
+  return (worldSize - 1) * std::min(shardBytes, std::max(each, kCollectiveChunksInFlight * kCollectiveChunkBytes));
+}
+
+/// Whether a GPU's reduce_scatter is added by a kernel of ours, from the staging: NCCL's order is not the ranks', and its results have the
+/// type that is sent. Otherwise it needs no staging.
+inline bool addsInRankOrder(bool deterministic, bool changesElement) { return deterministic || changesElement; }
+
+/// What a plan has to hold for a reduce_scatter that sends `shardBytes` to each rank. `isCuda`, `deterministic`: of the plan;
+/// `changesElement`: the sum is kept in another type than is sent.
+inline uint64_t plannedReduceScatterStagingBytes(uint64_t shardBytes, uint64_t worldSize, bool isCuda, bool deterministic, bool changesElement) {
+  if (!isCuda)
+    return reduceScatterStagingBytes(shardBytes, worldSize);
+  return addsInRankOrder(deterministic, changesElement) ? deviceReduceScatterStagingBytes(shardBytes, worldSize) : 0;
+}
+
 /// Staging of a control_sum of `bytes`: the values of every peer. An all_gather needs none.
 inline uint64_t controlSumStagingBytes(uint64_t bytes, uint64_t worldSize) { return (worldSize - 1) * bytes; }
 

@@ -100,6 +100,11 @@ public:
   virtual Status beginCapture(void *stream) = 0;
   /// All streams have come together in `stream` again.
   virtual Expected<std::unique_ptr<StreamGraph>> endCapture(void *stream) = 0;
+  /// While `stream` is captured: its graph waits for what `event` has recorded outside of graphs when that is launched, or records it for
+  /// whoever waits outside of graphs, behind the launch. `recordedByGraph` says that it was launched, for the `value`th time.
+  virtual Status waitFromGraph(Event &event, void *stream) = 0;
+  virtual Status recordFromGraph(Event &event, void *stream) = 0;
+  virtual void recordedByGraph(Event &event, uint64_t value) = 0;
 
   /// Lets the calling thread use the device: each thread calls it once before anything else.
   virtual Status bindThread() = 0;

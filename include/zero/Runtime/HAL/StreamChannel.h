@@ -20,14 +20,15 @@ class Bootstrap;
 class DeviceModule;
 class StreamDevice;
 
-/// Told by a thread of the device, which it must not keep waiting and from which it must not call the device.
+/// Told of each run of a collective, in their order and some time after it happened, by one thread at a time, which it must not keep waiting.
+/// Times are nanoseconds of the host's steady clock.
 class CollectiveObserver {
 public:
   virtual ~CollectiveObserver() = default;
-  /// Everything before the collective on its stream is done.
-  virtual void entered() = 0;
-  /// It is complete on this rank, which has sent `bytesSent` for it.
-  virtual void left(uint64_t bytesSent) = 0;
+  /// Everything before the collective on its stream is done. Gives where in the job it is.
+  virtual JobPlace entered(int64_t time) = 0;
+  /// It is complete on this rank.
+  virtual void left(int64_t time) = 0;
 };
 
 /// One collective of a program. Addresses are the device's; sizes and places are those of Channel.
@@ -38,9 +39,11 @@ struct StreamCollective {
   FloatType element = FloatType::F32, targetElement = FloatType::F32;
   const void *source = nullptr;
   void *target = nullptr, *staging = nullptr;
+  uint64_t stagingBytes = 0; ///< of a reduce_scatter: peers send in rounds that fill it
   /// Of an all_gather the bytes of this rank's part, else the elements of the result on this rank.
   uint64_t elements = 0;
   uint32_t name = 0;  ///< of the JobView, for messages and the flight recorder
+  uint64_t wireBytes = 0; ///< what the plan says that this rank sends
   std::string origin; ///< what the message of an error starts with: "reduce_scatter b2 (h.0.q ...)"
   CollectiveObserver *observer = nullptr;
 
@@ -77,6 +80,8 @@ public:
   /// Whether `enqueue` returns only when the collective is complete: then it is called by a thread of that queue alone, and the
   /// stream is not captured.
   virtual bool blocks() const = 0;
+  /// Tells observers and the JobView at once what streams have passed by now; otherwise they hear of it within some ten milliseconds.
+  virtual void collect() {}
 };
 
 /// The channels of a rank. Every rank calls `create` equally often.
@@ -99,9 +104,9 @@ struct StreamChannelOptions {
   std::vector<std::pair<void *, uint64_t>> memory;
 };
 
-/// Over NCCL, one communicator each; which is loaded when this is called. `program` holds the kernels of OrderedSumKernel.h that
-/// the collectives need; it may be null where they need none. The arguments outlive the result.
-Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &bootstrap, StreamDevice &device, DeviceModule *program,
+/// Over NCCL, one communicator each; which is loaded when this is called. `program` holds the kernel of MarkKernel.h, and those of
+/// OrderedSumKernel.h that the collectives need. The arguments outlive the result.
+Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &bootstrap, StreamDevice &device, DeviceModule &program,
                                                              const StreamChannelOptions &options);
 
 /// Through pinned memory and the channels of `bootstrap`: the bits, messages and counters of the CPU's, also for ranks that share a

@@ -58,7 +58,7 @@ Expected<std::unique_ptr<CudaPinnedMemory>> CudaPinnedMemory::allocate(std::shar
   void *base = nullptr;
   const Driver &driver = context->driver;
   if (size)
-    if (Status status = driver.check(driver.cuMemHostAlloc(&base, size, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc"); !status.ok())
+    if (Status status = driver.check(driver.cuMemHostAlloc(&base, size, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc"); !status.ok())
       return Status::programFailed(std::to_string(size) + " bytes of pinned memory are not to be had: " + status.message());
   return std::unique_ptr<CudaPinnedMemory>(new CudaPinnedMemory(std::move(context), base, size));
 }

@@ -141,6 +141,14 @@ public:
     return std::unique_ptr<StreamGraph>(std::make_unique<CudaGraph>(context, graph));
   }
 
+  Status waitFromGraph(Event &event, void *stream) override {
+    return static_cast<CudaEvent &>(event).waitFromGraph(static_cast<CUstream>(stream));
+  }
+  Status recordFromGraph(Event &event, void *stream) override {
+    return static_cast<CudaEvent &>(event).recordFromGraph(static_cast<CUstream>(stream));
+  }
+  void recordedByGraph(Event &event, uint64_t value) override { static_cast<CudaEvent &>(event).recordedByGraph(value); }
+
   Status bindThread() override { return context->makeCurrent(); }
   void abandon() override { context->abandon(); }
 

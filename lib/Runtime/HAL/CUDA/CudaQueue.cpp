@@ -90,6 +90,18 @@ Status CudaEvent::waitOn(CUstream stream, uint64_t value, const Failure &failure
   return {};
 }
 
+Status CudaEvent::waitFromGraph(CUstream stream) {
+  ZERO_RETURN_IF_ERROR(created);
+  ZERO_CUDA(context->driver, cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
+  return {};
+}
+
+Status CudaEvent::recordFromGraph(CUstream stream) {
+  ZERO_RETURN_IF_ERROR(created);
+  ZERO_CUDA(context->driver, cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+  return {};
+}
+
 CudaQueue::CudaQueue(std::shared_ptr<const CudaContext> given, int priority, Failure &failure) : context(std::move(given)), failure(failure) {
   const Driver &driver = context->driver;
   int least = 0, greatest = 0; // smaller numbers go first

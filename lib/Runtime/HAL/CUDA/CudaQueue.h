@@ -26,6 +26,10 @@ public:
 
   Status recordOn(CUstream stream, uint64_t value);
   Status waitOn(CUstream stream, uint64_t value, const Failure &failure);
+  /// As StreamDevice says.
+  Status waitFromGraph(CUstream stream);
+  Status recordFromGraph(CUstream stream);
+  void recordedByGraph(uint64_t value) { submitted.store(value, std::memory_order_release); }
 
 private:
   bool waitUntilSubmitted(uint64_t value, const Failure &failure) const;

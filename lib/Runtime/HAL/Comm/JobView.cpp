@@ -7,12 +7,6 @@
 namespace zero {
 namespace {
 
-int64_t unixNanoseconds() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * int64_t(1000000000) + now.tv_nsec;
-}
-
 /// "rank 1", "ranks 0, 2".
 std::string ranksText(const std::vector<unsigned> &ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -22,6 +16,12 @@ std::string ranksText(const std::vector<unsigned> &ranks) {
 }
 
 } // namespace
+
+int64_t JobView::unixNanoseconds() {
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * int64_t(1000000000) + now.tv_nsec;
+}
 
 JobView::JobView(unsigned rank, std::vector<RankState *> states) : self(rank), states(std::move(states)) {
   for (const char *place : {"starting", "reading data", "exporting", "predicting", "finished"})
@@ -38,27 +38,30 @@ const JobView::Name &JobView::name(uint32_t number) const {
   return number < names.size() ? names[number] : unknown;
 }
 
-FlightRecord &JobView::enter(unsigned channel, uint32_t name, uint64_t bytes) {
+FlightRecord &JobView::enter(unsigned channel, const CollectiveCall &call, uint64_t bytes, int64_t time) {
   RankState &state = own();
+  const JobPlace at = call.at.value_or(JobPlace{state.step.load(std::memory_order_relaxed), state.place.load(std::memory_order_relaxed)});
   uint64_t number = state.collectives.fetch_add(1, std::memory_order_relaxed);
   uint64_t sequence = state.entered[channel].load(std::memory_order_relaxed) + 1; // one thread uses a channel
   FlightRecord &record = state.records[number % kFlightRecords];
   record.number.store(number + 1, std::memory_order_relaxed);
   record.channel.store(channel, std::memory_order_relaxed);
-  record.name.store(name, std::memory_order_relaxed);
-  record.place.store(state.place.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record.name.store(call.name, std::memory_order_relaxed);
+  record.place.store(at.place, std::memory_order_relaxed);
   record.sequence.store(sequence, std::memory_order_relaxed);
-  record.step.store(state.step.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record.step.store(at.step, std::memory_order_relaxed);
   record.bytes.store(bytes, std::memory_order_relaxed);
-  record.begin.store(unixNanoseconds(), std::memory_order_relaxed);
+  record.begin.store(time, std::memory_order_relaxed);
   record.end.store(0, std::memory_order_relaxed);
-  state.current[channel].store(name, std::memory_order_relaxed);
+  state.current[channel].store(call.name, std::memory_order_relaxed);
+  state.currentPlace[channel].store(at.place, std::memory_order_relaxed);
+  state.currentStep[channel].store(at.step, std::memory_order_relaxed);
   state.entered[channel].store(sequence, std::memory_order_release);
   return record;
 }
 
-void JobView::leave(unsigned channel, FlightRecord &record) {
-  record.end.store(unixNanoseconds(), std::memory_order_relaxed);
+void JobView::leave(unsigned channel, FlightRecord &record, int64_t time) {
+  record.end.store(time, std::memory_order_relaxed);
   own().left[channel].store(own().entered[channel].load(std::memory_order_relaxed), std::memory_order_release);
 }
 
@@ -87,14 +90,17 @@ std::string JobView::whereabouts(unsigned rank) const {
   const RankState *state = states[rank];
   if (!state)
     return "where it is, is unknown";
-  uint64_t step = state->step.load(std::memory_order_relaxed);
-  std::string text = step ? "in step " + std::to_string(step) + ", " : "";
-  text += name(state->place.load(std::memory_order_relaxed)).text;
+  JobPlace at = {state->step.load(std::memory_order_relaxed), state->place.load(std::memory_order_relaxed)};
+  std::string collectives;
   for (unsigned channel = 0; channel < kMaxChannels; ++channel)
     if (state->entered[channel].load(std::memory_order_relaxed) != state->left[channel].load(std::memory_order_relaxed))
-      if (const Name &inside = name(state->current[channel].load(std::memory_order_relaxed)); !inside.kind.empty())
-        text += ", " + inside.text;
-  return text;
+      if (const Name &inside = name(state->current[channel].load(std::memory_order_relaxed)); !inside.kind.empty()) {
+        // Where the collective is says more than where the host is meanwhile; the first is the one that others wait for.
+        if (collectives.empty())
+          at = {state->currentStep[channel].load(std::memory_order_relaxed), state->currentPlace[channel].load(std::memory_order_relaxed)};
+        collectives += ", " + inside.text;
+      }
+  return (at.step ? "in step " + std::to_string(at.step) + ", " : "") + name(at.place).text + collectives;
 }
 
 std::string JobView::describe(unsigned rank) const {

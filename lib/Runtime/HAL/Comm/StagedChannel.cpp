@@ -8,6 +8,7 @@
 #include "zero/Runtime/HAL/Staging.h"
 #include "zero/Runtime/HAL/Stream.h"
 #include "zero/Runtime/HAL/StreamChannel.h"
+#include <chrono>
 
 namespace zero {
 namespace {
@@ -41,19 +42,22 @@ public:
     StreamDevice &device = owner.device;
     if (!device.synchronize(stream, owner.bootstrap.failure()))
       return owner.bootstrap.failure().status();
-    what.observer->entered();
+    auto now = [] { return int64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()); };
+    const JobPlace at = what.observer->entered(now());
     const uint64_t before = owner.channel->bytesSent();
     std::byte *host = owner.pinned->data();
     std::byte *source = what.kind == Kind::AllGather ? host + owner.bootstrap.rank() * what.elements : host;
     ZERO_RETURN_IF_ERROR(device.downloadAsync(source, what.source, places.sourceBytes, stream));
     if (!device.synchronize(stream, owner.bootstrap.failure()))
       return owner.bootstrap.failure().status();
-    owner.channel->announce(what.name);
+    owner.channel->announce({what.name, at});
     ZERO_RETURN_IF_ERROR(exchange(host, source));
     ZERO_RETURN_IF_ERROR(upload(host, stream));
     if (!device.synchronize(stream, owner.bootstrap.failure()))
       return owner.bootstrap.failure().status();
-    what.observer->left(owner.channel->bytesSent() - before);
+    what.observer->left(now());
+    if (uint64_t sent = owner.channel->bytesSent() - before; sent != what.wireBytes)
+      return Status::programFailed("sent " + std::to_string(sent) + " bytes, but the plan says " + std::to_string(what.wireBytes));
     return {};
   }
 

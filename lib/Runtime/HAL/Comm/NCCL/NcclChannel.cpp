@@ -13,30 +13,44 @@ ncclDataType_t ncclTypeOf(FloatType type) {
   return type == FloatType::F32 ? ncclFloat32 : type == FloatType::F16 ? ncclFloat16 : ncclBfloat16;
 }
 
-/// Whether contributions are added by our kernel: NCCL's order is not the ranks', and its results have the type that is sent. Integers
-/// have one sum.
-bool addsInRankOrder(const StreamCollective &what, bool deterministic) {
-  return (what.kind == Kind::ReduceScatter && (deterministic || what.element != what.targetElement)) ||
+/// Whether contributions are added by our kernel. Integers have one sum.
+bool isAddedInRankOrder(const StreamCollective &what, bool deterministic) {
+  return (what.kind == Kind::ReduceScatter && addsInRankOrder(deterministic, what.element != what.targetElement)) ||
          (what.kind == Kind::FloatSum && deterministic);
 }
 
 } // namespace
 
-NcclChannel::NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, unsigned index)
-    : owner(owner), job(owner.job), index(index), communicator(std::move(communicator)) {
+NcclChannel::NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, std::unique_ptr<StreamMarks> marks, unsigned index)
+    : owner(owner), job(owner.job), index(index), communicator(std::move(communicator)), marks(std::move(marks)) {
   owner.add(*this);
 }
 
 NcclChannel::~NcclChannel() { owner.remove(*this); }
 
 Expected<std::unique_ptr<PreparedCollective>> NcclChannel::prepare(const StreamCollective &collective) {
+  const uint64_t sent = (job.bootstrap.size() - 1) * collective.bytesToEach();
+  if (sent != collective.wireBytes)
+    return Status::programFailed("sends " + std::to_string(sent) + " bytes, but the plan says " + std::to_string(collective.wireBytes));
   DeviceFunction *sum = nullptr;
-  if (addsInRankOrder(collective, job.options.deterministic)) {
-    if (!job.program)
-      return Status::badInput("the program has no kernels for sums in rank order");
-    ZERO_ASSIGN_OR_RETURN(sum, job.program->find(orderedSumSymbol(collective.element, collective.targetElement)));
+  if (isAddedInRankOrder(collective, job.options.deterministic)) {
+    ZERO_ASSIGN_OR_RETURN(sum, job.program.find(orderedSumSymbol(collective.element, collective.targetElement)));
   }
   return std::unique_ptr<PreparedCollective>(std::make_unique<NcclCollective>(*this, collective, sum));
+}
+
+void NcclChannel::passed(const StreamMarks::Passed &mark) {
+  if (NcclCollective *collective = prepared[mark.what / 2])
+    mark.what % 2 ? collective->leave(mark.time) : collective->enter(mark.time);
+}
+
+Status NcclChannel::endedRank() const {
+  JobView &view = job.bootstrap.view();
+  if (view.endedRank(index).ok())
+    return {};
+  // By then the others' watchers, too, have seen which collectives their streams have come to.
+  std::this_thread::sleep_for(3 * NcclChannels::kInterval);
+  return view.endedRank(index);
 }
 
 Status NcclChannel::findProblem() {
@@ -44,7 +58,7 @@ Status NcclChannel::findProblem() {
   const NcclCollective *waiting = current.load(std::memory_order_acquire);
   auto from = [&](const Status &problem) { return waiting ? problem.annotate(waiting->origin()) : problem; };
   if (waiting) {
-    ZERO_RETURN_IF_ERROR(from(view.endedRank(index)));
+    ZERO_RETURN_IF_ERROR(from(endedRank()));
     Clock::duration waited = Clock::now().time_since_epoch() - Clock::duration(enteredAt.load(std::memory_order_relaxed));
     if (const double limit = job.bootstrap.timeoutSeconds(); std::chrono::duration<double>(waited).count() >= limit)
       return from(view.timedOut(limit, index));
@@ -56,39 +70,29 @@ Status NcclChannel::findProblem() {
   // A peer that is gone is missed by NCCL at once, and by the system a little later: that says who it is.
   const auto patience = std::chrono::duration<double>(std::min(1.0, job.bootstrap.timeoutSeconds() / 4));
   for (Clock::time_point begin = Clock::now(); waiting && Clock::now() - begin < patience; std::this_thread::sleep_for(std::chrono::milliseconds(20)))
-    ZERO_RETURN_IF_ERROR(from(view.endedRank(index)));
+    ZERO_RETURN_IF_ERROR(from(endedRank()));
   return from(problem);
 }
 
-NcclCollective::NcclCollective(NcclChannel &channel, const StreamCollective &what, DeviceFunction *sum)
-    : channel(channel), what(what), sum(sum), gate(std::make_unique<Gate>()) {
-  gate->collective = this;
+NcclCollective::NcclCollective(NcclChannel &channel, const StreamCollective &what, DeviceFunction *sum) : channel(channel), what(what), sum(sum) {
+  std::lock_guard lock(channel.owner.marksMutex);
+  number = channel.prepared.size();
+  channel.prepared.push_back(this);
 }
 
 NcclCollective::~NcclCollective() {
-  {
-    std::lock_guard lock(gate->mutex);
-    gate->collective = nullptr;
-  }
-  if (channel.job.bootstrap.failure().raised()) // streams that did not come to their end keep it
-    (void)gate.release();
-}
-
-template <void (NcclCollective::*function)()> void NcclCollective::pass(void *argument) {
-  Gate &gate = *static_cast<Gate *>(argument);
-  std::lock_guard lock(gate.mutex);
-  if (gate.collective)
-    (gate.collective->*function)();
+  channel.collect(); // of what has run since the watcher looked
+  std::lock_guard lock(channel.owner.marksMutex);
+  channel.prepared[number] = nullptr;
 }
 
 Status NcclCollective::enqueue(void *stream) {
   NcclCommunicator::Call call(*channel.communicator);
   if (!call.handle || channel.job.bootstrap.failure().raised())
     return Status::communication("given up after another failure");
-  StreamDevice &device = channel.job.device;
-  ZERO_RETURN_IF_ERROR(device.callHost(stream, pass<&NcclCollective::enter>, gate.get()));
+  ZERO_RETURN_IF_ERROR(channel.marks->put(2 * number, stream));
   ZERO_RETURN_IF_ERROR(exchange(call.handle, stream));
-  return device.callHost(stream, pass<&NcclCollective::leave>, gate.get());
+  return channel.marks->put(2 * number + 1, stream);
 }
 
 Status NcclCollective::exchange(ncclComm_t communicator, void *stream) {
@@ -120,8 +124,8 @@ Status NcclCollective::exchangeInRankOrder(ncclComm_t communicator, void *stream
   const bool scatters = what.kind == Kind::ReduceScatter;
   const uint64_t size = sizeOf(what.element), elements = what.elements;
   // Of a sum each rank gets all contributions to all elements: the staging is planned for that.
-  const uint64_t stagedBytes = scatters ? reduceScatterStagingBytes(elements * size, 2) : elements * size;
-  const uint64_t round = std::max<uint64_t>(stagedBytes / size, 1);
+  const uint64_t stagedBytes = scatters ? what.stagingBytes / std::max(ranks - 1, 1u) : elements * size;
+  const uint64_t round = std::clamp<uint64_t>(stagedBytes / size, 1, std::max<uint64_t>(elements, 1));
   auto *source = static_cast<const char *>(what.source);
   auto *target = static_cast<char *>(what.target), *staging = static_cast<char *>(what.staging);
   auto slotOf = [&](unsigned peer) { return staging + (peer < rank ? peer : peer - 1) * round * size; };
@@ -153,22 +157,26 @@ Status NcclCollective::exchangeInRankOrder(ncclComm_t communicator, void *stream
   return {};
 }
 
-void NcclCollective::enter() {
-  if (channel.job.bootstrap.failure().raised())
-    return; // the stream only comes to its end
-  record = &channel.job.bootstrap.view().enter(channel.index, what.name, what.bytesToEach());
-  what.observer->entered();
+/// Of the clock that records are read by.
+static int64_t unixTime(int64_t steadyTime) {
+  return JobView::unixNanoseconds() - (std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count() - steadyTime);
+}
+
+void NcclCollective::enter(int64_t time) {
+  const JobPlace at = what.observer->entered(time);
+  record = &channel.job.bootstrap.view().enter(channel.index, {what.name, at}, what.bytesToEach(), unixTime(time));
   channel.enteredAt.store(NcclChannel::Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   channel.current.store(this, std::memory_order_release);
 }
 
-void NcclCollective::leave() {
+void NcclCollective::leave(int64_t time) {
   channel.current.store(nullptr, std::memory_order_release);
-  if (!record || channel.job.bootstrap.failure().raised())
+  if (!record) // begun before the slots of marks came round
     return;
-  channel.job.bootstrap.view().leave(channel.index, *record);
+  // The two clocks are read one after the other.
+  channel.job.bootstrap.view().leave(channel.index, *record, std::max(record->begin.load(std::memory_order_relaxed), unixTime(time)));
   record = nullptr;
-  what.observer->left((channel.job.bootstrap.size() - 1) * what.bytesToEach());
+  what.observer->left(time);
 }
 
 } // namespace zero

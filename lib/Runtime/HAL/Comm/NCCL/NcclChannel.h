@@ -3,6 +3,7 @@
 #define ZERO_LIB_RUNTIME_HAL_COMM_NCCL_NCCLCHANNEL_H
 
 #include "lib/Runtime/HAL/Comm/NCCL/NcclChannels.h"
+#include "zero/Runtime/HAL/StreamMarks.h"
 
 namespace zero {
 
@@ -11,17 +12,23 @@ class NcclCollective;
 class NcclChannel final : public StreamChannel {
 public:
   /// `communicator` connects the ranks of the job; its owner ends it. `index`: of the channel in the JobView.
-  NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, unsigned index);
+  NcclChannel(NcclChannels &owner, std::shared_ptr<NcclCommunicator> communicator, std::unique_ptr<StreamMarks> marks, unsigned index);
   ~NcclChannel() override;
 
   Expected<std::unique_ptr<PreparedCollective>> prepare(const StreamCollective &collective) override;
   bool blocks() const override { return false; }
+  void collect() override { owner.collect(); }
 
   /// What is wrong with the collective that the stream is in, or with the communicator; asked by the watcher, from time to time.
   Status findProblem();
 
 private:
+  friend class NcclChannels;
   friend class NcclCollective;
+  /// As the JobView says, once all ranks have written what they came to.
+  Status endedRank() const;
+  /// The stream has passed it.
+  void passed(const StreamMarks::Passed &mark);
   using Clock = std::chrono::steady_clock;
 
   NcclChannels &owner;
@@ -29,7 +36,10 @@ private:
   const unsigned index;
   const std::shared_ptr<NcclCommunicator> communicator;
 
-  /// The collective that the stream has come to and not left.
+  /// Where collectives begin and end on the stream. These, under the owner's `marksMutex`; to put them takes none.
+  const std::unique_ptr<StreamMarks> marks;
+  std::vector<NcclCollective *> prepared; ///< by their numbers; null: gone
+  /// The collective that the stream has come to and not left, and when that was seen.
   std::atomic<const NcclCollective *> current = nullptr;
   std::atomic<Clock::rep> enteredAt = 0;
 };
@@ -44,26 +54,20 @@ public:
   const std::string &origin() const { return what.origin; }
 
 private:
-  /// What a stream calls: after a failure it may do so later than the collective lives.
-  struct Gate {
-    std::mutex mutex;
-    NcclCollective *collective; ///< null: it has ended
-  };
-  template <void (NcclCollective::*function)()> static void pass(void *gate);
-
   Status exchange(ncclComm_t communicator, void *stream);
   Status exchangeInLibraryOrder(ncclComm_t communicator, ::cudaStream_t stream);
   /// Every rank's contribution comes whole to the rank that adds it, in rounds that fit the staging.
   Status exchangeInRankOrder(ncclComm_t communicator, void *stream);
-  /// On a thread of the device, in the order of the stream.
-  void enter();
-  void leave();
+  friend class NcclChannel;
+  /// It has begun and ended, by the host's steady clock.
+  void enter(int64_t time);
+  void leave(int64_t time);
 
   NcclChannel &channel;
+  uint64_t number; ///< of its channel: its marks are 2 * number and 2 * number + 1
   const StreamCollective what;
   DeviceFunction *sum;
   FlightRecord *record = nullptr;
-  std::unique_ptr<Gate> gate;
 };
 
 } // namespace zero

@@ -1,6 +1,7 @@
 //===- NcclChannels.cpp - The NCCL communicators of a rank ----------------===//
 #include "lib/Runtime/HAL/Comm/NCCL/NcclChannels.h"
 #include "lib/Runtime/HAL/Comm/NCCL/NcclChannel.h"
+#include <algorithm>
 
 namespace zero {
 
@@ -39,7 +40,8 @@ Expected<std::unique_ptr<StreamChannel>> NcclChannels::create() {
     index = static_cast<unsigned>(communicators.size());
   }
   ZERO_RETURN_IF_ERROR(communicator->registerMemory(job.options.memory));
-  return std::unique_ptr<StreamChannel>(std::make_unique<NcclChannel>(*this, std::move(communicator), index));
+  ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamMarks> marks, StreamMarks::create(job.device, job.program));
+  return std::unique_ptr<StreamChannel>(std::make_unique<NcclChannel>(*this, std::move(communicator), std::move(marks), index));
 }
 
 Status NcclChannels::close() {
@@ -65,6 +67,10 @@ void NcclChannels::giveUpAll() {
   if (givingUp || closed || communicators.empty())
     return;
   givingUp = std::make_shared<Outcome>();
+  {
+    std::lock_guard marksLock(marksMutex);
+    marked.clear();
+  }
   for (const auto &communicator : communicators)
     communicator->forbidCalls();
   std::thread([outcome = givingUp, communicators = communicators] {
@@ -122,21 +128,38 @@ Expected<ncclComm_t> NcclChannels::connect() {
 }
 
 void NcclChannels::add(NcclChannel &channel) {
-  std::lock_guard lock(mutex);
+  std::scoped_lock lock(mutex, marksMutex);
   channels.push_back(&channel);
+  if (!givingUp)
+    marked.push_back(&channel);
 }
 
 void NcclChannels::remove(NcclChannel &channel) {
-  std::lock_guard lock(mutex);
+  std::scoped_lock lock(mutex, marksMutex);
   std::erase(channels, &channel);
+  std::erase(marked, &channel);
+}
+
+void NcclChannels::collect() {
+  struct Passed {
+    NcclChannel *channel;
+    StreamMarks::Passed mark;
+  };
+  std::lock_guard lock(marksMutex);
+  std::vector<Passed> passed;
+  for (NcclChannel *channel : marked)
+    channel->marks->take([&](const StreamMarks::Passed &mark) { passed.push_back({channel, mark}); });
+  std::stable_sort(passed.begin(), passed.end(), [](const Passed &a, const Passed &b) { return a.mark.time < b.mark.time; });
+  for (const Passed &one : passed)
+    one.channel->passed(one.mark);
 }
 
 void NcclChannels::watch() {
-  // One look costs less than a microsecond for each channel.
-  constexpr auto kInterval = std::chrono::milliseconds(20);
+  // One look costs some microseconds.
   Failure &failure = job.bootstrap.failure();
   std::unique_lock lock(mutex);
   while (!changed.wait_for(lock, kInterval, [this] { return closing; })) {
+    collect();
     for (NcclChannel *channel : channels)
       if (!failure.raised())
         if (Status problem = channel->findProblem(); !problem.ok())
@@ -148,7 +171,7 @@ void NcclChannels::watch() {
   }
 }
 
-Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &bootstrap, StreamDevice &device, DeviceModule *program,
+Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &bootstrap, StreamDevice &device, DeviceModule &program,
                                                              const StreamChannelOptions &options) {
   auto table = NcclTable::load();
   if (!table.ok())

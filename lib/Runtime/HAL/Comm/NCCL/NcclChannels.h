@@ -1,7 +1,7 @@
 //===- NcclChannels.h - The NCCL communicators of a rank ------------------===//
 //
 // Commands are enqueued by one thread in the order of the plan, so communicators never wait for one another in a circle. Another thread
-// watches all of them: NCCL's own errors, ranks that have ended, collectives that take too long. What it finds becomes the rank's failure,
+// looks from time to time at the marks that streams have passed, and watches all communicators: NCCL's own errors, ranks that have ended, collectives that take too long. What it finds becomes the rank's failure,
 // and the communicators are given up so that the streams come to an end. NCCL may take for ever to connect, to destroy and to give up: a
 // thread of its own does each of these, for which others wait as long as they want to.
 //
@@ -29,12 +29,15 @@ struct NcclJob {
   const NcclTable &table;
   Bootstrap &bootstrap;
   StreamDevice &device;
-  DeviceModule *program; ///< may be null
+  DeviceModule &program;
   const StreamChannelOptions options;
 };
 
 class NcclChannels final : public StreamChannels {
 public:
+  /// Between two looks of the watcher.
+  static constexpr auto kInterval = std::chrono::milliseconds(20);
+
   explicit NcclChannels(const NcclJob &job);
   ~NcclChannels() override;
   Expected<std::unique_ptr<StreamChannel>> create() override;
@@ -42,12 +45,15 @@ public:
 
 private:
   friend class NcclChannel;
+  friend class NcclCollective;
   /// The communicator of the next channel, made of all ranks.
   Expected<ncclComm_t> connect();
   /// Calls `call`, which waits for all ranks, on a thread that is left behind where they do not come in time. `name`: of the JobView.
   Status callTogether(uint32_t name, std::function<Status()> call);
   /// Lets a thread of its own give up all communicators; once.
   void giveUpAll();
+  /// Takes the marks that streams have passed: of all channels in the order of their times.
+  void collect();
   void add(NcclChannel &channel);
   void remove(NcclChannel &channel);
   /// Looks at all channels until the end, or until one has failed.
@@ -75,6 +81,9 @@ private:
   std::shared_ptr<Outcome> givingUp; ///< null before
   bool closed = false;               ///< or has tried to: they are nobody's business any more
   bool closing = false;
+  /// Of whoever takes marks, and of what channels keep for that.
+  std::mutex marksMutex;
+  std::vector<NcclChannel *> marked; ///< none once communicators are given up: what is passed then says nothing
   std::thread watcher;
 };
 

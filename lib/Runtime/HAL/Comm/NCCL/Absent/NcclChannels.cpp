@@ -3,7 +3,7 @@
 
 namespace zero {
 
-Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &, StreamDevice &, DeviceModule *, const StreamChannelOptions &) {
+Expected<std::unique_ptr<StreamChannels>> createNcclChannels(Bootstrap &, StreamDevice &, DeviceModule &, const StreamChannelOptions &) {
   return Status::badInput("this zero-run was built without CUDA, and so without NCCL");
 }
 
