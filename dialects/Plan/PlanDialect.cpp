@@ -30,6 +30,8 @@ bool zero::plan::isForCuda(Operation *module) {
   return target && target == "cuda";
 }
 
+uint64_t zero::plan::getBufferAlignment(Operation *module) { return isForCuda(module) ? kCudaBufferAlignment : kBufferAlignment; }
+
 uint64_t zero::plan::getCudaWorkspaceBytes(Operation *module) {
   auto bytes = module->getAttrOfType<IntegerAttr>(kCudaWorkspaceAttrName);
   return bytes ? bytes.getInt() : 0;

@@ -19,8 +19,8 @@
 #include "dialects/Plan/PlanAttrs.h.inc"
 
 namespace zero::plan {
-/// Buffers start at multiples of this many bytes.
-inline constexpr uint64_t kBufferAlignment = 64;
+/// Buffers start at multiples of this many bytes: a cache line on CPUs, what cuBLASLt wants of its workspaces on GPUs.
+inline constexpr uint64_t kBufferAlignment = 64, kCudaBufferAlignment = 256;
 
 // Attributes of the module: what its kernels are for, and how those of target cuda compute.
 inline constexpr llvm::StringLiteral kTargetAttrName = "plan.target";
@@ -29,6 +29,8 @@ inline constexpr llvm::StringLiteral kFastAttrName = "plan.fast";
 inline constexpr llvm::StringLiteral kCudaWorkspaceAttrName = "plan.cuda_workspace_bytes";
 /// Whether the kernels of `module` are for GPUs.
 bool isForCuda(mlir::Operation *module);
+/// The alignment of that target's buffers.
+uint64_t getBufferAlignment(mlir::Operation *module);
 /// Scratch that each product of such kernels gets; 0 where nothing says how much.
 uint64_t getCudaWorkspaceBytes(mlir::Operation *module);
 } // namespace zero::plan

@@ -34,7 +34,7 @@ SmallVector<ArenaReport> computeArenaReports(ModuleOp module) {
     for (auto [number, buffer] : llvm::enumerate(memory.getBuffers())) {
       if (plan::BufferOp(buffer).getArena() != arena.getSymName())
         continue;
-      int64_t aligned = llvm::alignTo(plan::BufferOp(buffer).getSizeBytes(), plan::kBufferAlignment);
+      int64_t aligned = llvm::alignTo(plan::BufferOp(buffer).getSizeBytes(), plan::getBufferAlignment(module));
       if (plan::BufferOp(buffer).getState()) {
         count(buffer, report.bytes);
         stateBytes += aligned;

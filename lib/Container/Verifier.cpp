@@ -11,7 +11,7 @@
 namespace zero {
 namespace {
 
-constexpr uint64_t kBufferAlignment = 64;
+constexpr uint64_t kBufferAlignment = 64, kCudaBufferAlignment = 256;
 
 std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 std::string number(uint64_t value) { return std::to_string(value); }
@@ -108,14 +108,16 @@ private:
       if (arena->kind() == schema::MemoryKind::device)
         device = sum(device, arena->size_bytes());
     }
+    const uint64_t alignment = isForCuda(plan) ? kCudaBufferAlignment : kBufferAlignment;
     for (const schema::Buffer *buffer : records(plan.buffers())) {
       std::string name = "buffer " + quoted(text(buffer->name()));
       if (buffer->arena() >= arenas.size())
         return wrong(name + " is in arena " + number(buffer->arena()) + " of " + number(arenas.size()));
       if (buffer->content() > schema::ContentClass::MAX)
         return wrong(name + " has an unknown content class");
-      if (buffer->offset() % kBufferAlignment != 0)
-        return wrong(name + " starts at " + number(buffer->offset()) + ", not a multiple of 64");
+      if (buffer->offset() % alignment != 0)
+        return wrong(name + " starts at " + number(buffer->offset()) + ", not a multiple of " + number(alignment) + " as on target " +
+                     std::string(planTarget(plan)));
       if (sum(buffer->offset(), buffer->size_bytes()) > arenas[buffer->arena()]->size_bytes())
         return wrong(name + " ends at " + number(sum(buffer->offset(), buffer->size_bytes())) + ", its arena at " +
                      number(arenas[buffer->arena()]->size_bytes()));

@@ -31,7 +31,7 @@ struct Executor::Impl {
   Status buildSection(const schema::Section &record, CommandFactory &factory, Section &section);
   Status createHostSlices();
   Status runSection(Section &section, bool followed = false);
-  Status runSection(std::string_view name, bool followed = false);
+  Status run(Section *section, std::string_view name, bool followed = false);
   void submit(Section &section, Section *next);
   void submitEarly(Section &next, size_t after, uint64_t updates);
   Section *findSection(std::string_view name);
@@ -68,6 +68,7 @@ struct Executor::Impl {
   uint64_t reads = 0, sends = 0;
   std::unique_ptr<StreamTimes> times; ///< of a trace, on a device with streams
   std::vector<Section> sections;
+  Section *microFirst = nullptr, *microNext = nullptr, *update = nullptr, *predict = nullptr; ///< of these; null: the plan has none
   GatheredElements gathered;
   std::unique_ptr<StreamSections> onStreams; ///< null on a device without streams
   Queues queues;
@@ -162,7 +163,6 @@ static size_t findRecorder(const schema::Section &section, uint32_t event) {
 Status Executor::Impl::buildSection(const schema::Section &record, CommandFactory &factory, Section &section) {
   section.runs->place = bootstrap.view().addPlace(section.name);
   std::vector<GatherChange> changes = findGatherChanges(plan, record);
-  Section *update = findSection("update");
   for (const schema::Command *command : records(record.commands())) {
     const uint32_t number = static_cast<uint32_t>(section.steps.size());
     Step step;
@@ -253,6 +253,10 @@ Status Executor::Impl::build() {
     for (uint32_t event = 0; event < record.events(); ++event)
       sections[i].events.push_back(device->createEvent(sections[i].name + ".e" + std::to_string(event)));
   }
+  microFirst = findSection("micro_first");
+  microNext = findSection("micro_next");
+  update = findSection("update");
+  predict = findSection("predict");
   for (size_t i = 0; i < sections.size(); ++i)
     ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
   return {};
@@ -280,7 +284,6 @@ void Executor::Impl::submitEarly(Section &next, size_t after, uint64_t updates) 
 void Executor::Impl::submit(Section &section, Section *next) {
   const uint64_t instance = ++section.instance;
   const size_t submitted = std::exchange(section.submitted, 0);
-  Section *update = findSection("update");
   outlasting = section.outlasting;
   for (size_t place = 0; place < section.steps.size(); ++place) {
     Step &step = section.steps[place];
@@ -302,14 +305,14 @@ void Executor::Impl::submit(Section &section, Section *next) {
 /// `followed`: micro_first comes next, so that its early commands may run.
 Status Executor::Impl::runSection(Section &section, bool followed) {
   // What outlasts a section is awaited command by command in the one that has been proved against it. (Streams wait by themselves.)
-  if (section.name != "micro_first" && onStreams)
+  if (&section != microFirst && onStreams)
     dropEarly();
-  else if (section.name != "micro_first")
+  else if (&section != microFirst)
     ZERO_RETURN_IF_ERROR(finish(section.name));
   bootstrap.view().moveTo(section.runs->place);
   if (onStreams)
     return runOnStreams(section, followed);
-  submit(section, followed ? findSection("micro_first") : nullptr);
+  submit(section, followed ? microFirst : nullptr);
   compute().finish();
   CommunicationClock::Clock::time_point computed = CommunicationClock::Clock::now();
   for (size_t queue = 0; queue < kQueueCount; ++queue)
@@ -335,7 +338,7 @@ void Executor::Impl::countOnStreams(const Section &section, const Section *next)
 }
 
 Status Executor::Impl::runOnStreams(Section &section, bool followed) {
-  Section *update = findSection("update"), *next = &section == update ? findSection("micro_first") : nullptr;
+  Section *next = &section == update ? microFirst : nullptr;
   followed = followed && next;
   const uint64_t step = bootstrap.view().own().step.load(std::memory_order_relaxed);
   section.runs->submit(section.instance + 1, step);
@@ -411,13 +414,12 @@ void Executor::Impl::readResults(const HostSlices &slices, bool before) {
 
 /// What was submitted early is gone with what runs now; its events have counted a run.
 void Executor::Impl::dropEarly() {
-  Section *first = findSection("micro_first");
-  if (!first || !first->submitted)
+  if (!microFirst || !microFirst->submitted)
     return;
-  for (size_t place = 0; place < first->submitted; ++place)
-    gathered.drop(first->steps[place].gathered);
-  first->submitted = 0;
-  ++first->instance;
+  for (size_t place = 0; place < microFirst->submitted; ++place)
+    gathered.drop(microFirst->steps[place].gathered);
+  microFirst->submitted = 0;
+  ++microFirst->instance;
 }
 
 /// Until nothing is left of the section that ran last.
@@ -438,8 +440,8 @@ Section *Executor::Impl::findSection(std::string_view name) {
   return nullptr;
 }
 
-Status Executor::Impl::runSection(std::string_view name, bool followed) {
-  if (Section *section = findSection(name))
+Status Executor::Impl::run(Section *section, std::string_view name, bool followed) {
+  if (section)
     return runSection(*section, followed);
   return Status::badInput("the plan has no section '" + std::string(name) + "'");
 }
@@ -472,7 +474,7 @@ void *Executor::input(size_t index) const { return impl->inputs.at(index); }
 
 Status Executor::runMicroBatch(unsigned number) {
   ZERO_RETURN_IF_ERROR(impl->sendInputs({}));
-  ZERO_RETURN_IF_ERROR(impl->runSection(number == 0 ? "micro_first" : "micro_next"));
+  ZERO_RETURN_IF_ERROR(number == 0 ? impl->run(impl->microFirst, "micro_first") : impl->run(impl->microNext, "micro_next"));
   impl->inputsAreRead();
   return {};
 }
@@ -491,12 +493,12 @@ Status Executor::close() {
 
 Status Executor::runPredict() {
   if (!impl->commands)
-    return impl->runSection("predict");
+    return impl->run(impl->predict, "predict");
   std::vector<bool> read;
   for (const schema::Input *input : records(impl->plan.inputs()))
     read.push_back(input->predict());
   ZERO_RETURN_IF_ERROR(impl->sendInputs(read));
-  ZERO_RETURN_IF_ERROR(impl->runSection("predict"));
+  ZERO_RETURN_IF_ERROR(impl->run(impl->predict, "predict"));
   impl->inputsAreRead();
   ZERO_RETURN_IF_ERROR(impl->outputs.fetch(impl->compute()));
   ZERO_RETURN_IF_ERROR(impl->report.fetch(impl->compute()));
@@ -507,7 +509,7 @@ const std::byte *Executor::output(size_t index) const { return impl->outputs.at(
 
 Status Executor::runUpdate(uint64_t step, bool followed) {
   if (!impl->commands) // there is no memory to write scalars to
-    return impl->runSection("update", followed);
+    return impl->run(impl->update, "update", followed);
   size_t index = 0;
   for (const schema::StepScalar *scalar : records(impl->plan.step_scalars())) {
     double value = scalar->value();
@@ -523,7 +525,7 @@ Status Executor::runUpdate(uint64_t step, bool followed) {
   impl->results = {};
   if (!impl->device->streams()) // in place, until the update has run
     impl->readResults(impl->before, /*before=*/true);
-  ZERO_RETURN_IF_ERROR(impl->runSection("update", followed));
+  ZERO_RETURN_IF_ERROR(impl->run(impl->update, "update", followed));
   if (impl->gradients)
     ZERO_RETURN_IF_ERROR(impl->gradients->enqueue(impl->compute().stream()));
   ZERO_RETURN_IF_ERROR(impl->after.fetch(impl->compute()));
@@ -534,7 +536,7 @@ bool Executor::runsAhead() const { return impl->onStreams && !impl->times; }
 
 Status Executor::awaitUpdate() {
   if (impl->onStreams)
-    impl->bootstrap.view().moveTo(impl->findSection("update")->runs->place);
+    impl->bootstrap.view().moveTo(impl->update->runs->place);
   ZERO_RETURN_IF_ERROR(impl->receive(impl->after));
   if (impl->device->streams()) // behind `before` on the same stream
     impl->readResults(impl->before, /*before=*/true);

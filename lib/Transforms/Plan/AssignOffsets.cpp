@@ -31,8 +31,6 @@ namespace zero {
 
 namespace {
 
-constexpr int64_t kAlignment = plan::kBufferAlignment;
-
 class PlanAssignOffsets : public impl::PlanAssignOffsetsBase<PlanAssignOffsets> {
 public:
   using PlanAssignOffsetsBase::PlanAssignOffsetsBase;
@@ -45,13 +43,14 @@ public:
 
 private:
   void assign(const PlanMemory &memory, ArrayRef<SmallVector<LiveRange, 1>> ranges, plan::ArenaOp arena) {
+    const int64_t alignment = plan::getBufferAlignment(getOperation());
     int64_t stateBytes = 0;
     std::vector<TransientBuffer> transients;
     for (auto [number, declared] : llvm::enumerate(memory.getBuffers())) {
       plan::BufferOp buffer = declared;
       if (buffer.getArena() != arena.getSymName())
         continue;
-      int64_t bytes = llvm::alignTo(static_cast<int64_t>(buffer.getSizeBytes()), kAlignment);
+      int64_t bytes = llvm::alignTo(static_cast<int64_t>(buffer.getSizeBytes()), alignment);
       if (buffer.getState()) {
         buffer.setOffset(stateBytes);
         stateBytes += bytes;

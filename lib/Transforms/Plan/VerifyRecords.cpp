@@ -60,7 +60,7 @@ private:
     int64_t end = 0;
     for (auto buffer : module.getOps<plan::BufferOp>())
       if (buffer.getArena() == arena.getSymName())
-        end = std::max<int64_t>(end, llvm::alignTo(*buffer.getOffset() + buffer.getSizeBytes(), plan::kBufferAlignment));
+        end = std::max<int64_t>(end, llvm::alignTo(*buffer.getOffset() + buffer.getSizeBytes(), plan::getBufferAlignment(module)));
     if (static_cast<int64_t>(arena.getSizeBytes()) == end)
       return success();
     return arena.emitError() << "arena @" << arena.getSymName() << " has " << arena.getSizeBytes() << " bytes, but its buffers end at " << end
@@ -79,6 +79,9 @@ private:
     if (offset < 0)
       return buffer.emitError() << "buffer " << describe(buffer) << " begins at byte " << offset << " of arena @"
                                 << buffer.getArena() << ", before its start";
+    if (const uint64_t alignment = plan::getBufferAlignment(module); offset % alignment != 0)
+      return buffer.emitError() << "buffer " << describe(buffer) << " starts at byte " << offset << ", but buffers of target "
+                                << (plan::isForCuda(module) ? "cuda" : "cpu") << " start at multiples of " << alignment;
     int64_t end = add(offset, size);
     if (end <= static_cast<int64_t>(arena.getSizeBytes()))
       return success();

@@ -174,3 +174,27 @@ module @early {
     plan.zero on compute [#plan.slice<@after, 0, 64>] waits []
   }
 }
+
+// -----
+
+// On GPUs buffers start at multiples of 256, states too.
+// CHECK-LABEL: module @gpu
+// CHECK: plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1280 : i64}
+// CHECK: plan.buffer @w {{.*}}, offset = 0 : i64,
+// CHECK: plan.buffer @v {{.*}}, offset = 256 : i64,
+// CHECK: plan.buffer @a {{.*}}, offset = [[A:512|768]] : i64,
+// CHECK: plan.buffer @b {{.*}}, offset = {{512|1024}} : i64,
+// CHECK: plan.buffer @c {{.*}}, offset = [[A]] : i64,
+module @gpu attributes {plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 0 : i64}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", size_bytes = 72 : i64, state}
+  plan.buffer @v in @device {content = #plan<content parameters>, label = "", size_bytes = 64 : i64, state}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", size_bytes = 320 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", size_bytes = 320 : i64}
+  plan.section @micro_first {
+    plan.dispatch "f" on compute reads [#plan.slice<@w, 0, 72>] writes [#plan.slice<@a, 0, 320>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "g" on compute reads [#plan.slice<@a, 0, 320>] writes [#plan.slice<@b, 0, 64>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "h" on compute reads [#plan.slice<@b, 0, 64>] writes [#plan.slice<@c, 0, 320>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}

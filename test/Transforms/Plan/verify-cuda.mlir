@@ -46,10 +46,10 @@ module {
 
 // A product has the scratch that the plan promises it, as its last write.
 module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"} {
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 192 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 768 : i64}
   plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
-  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
-  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 512 : i64, size_bytes = 64 : i64}
   plan.section @predict {
     // expected-error @+1 {{gives kernel 'matmul' 3 slices, but it takes 4}}
     plan.dispatch "matmul" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 64>] writes [#plan.slice<@c, 0, 64>] waits [] {integers = array<i64: 0, 1, 4, 4, 4, 0, 0, 16, 4, 16, 4, 16, 4>, reals = array<f64>}
@@ -59,10 +59,10 @@ module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"}
 // -----
 
 module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"} {
-  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 192 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 768 : i64}
   plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
-  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 64 : i64, size_bytes = 64 : i64}
-  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 128 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 512 : i64, size_bytes = 64 : i64}
   plan.section @predict {
     // expected-error @+1 {{gives kernel 'matmul' slice #3 of 64 bytes, but it reaches over 1024}}
     plan.dispatch "matmul" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 64>] writes [#plan.slice<@c, 0, 64>, #plan.slice<@b, 0, 64>] waits [] {integers = array<i64: 0, 1, 4, 4, 4, 0, 0, 16, 4, 16, 4, 16, 4>, reals = array<f64>}
@@ -77,4 +77,23 @@ module attributes {plan.target = "cuda"} {
     // expected-error @+1 {{there is no kernel 'fil'; the nearest known one is 'fill'}}
     plan.dispatch "fil" on compute reads [] writes [] waits [] {integers = array<i64>, reals = array<f64>}
   }
+}
+
+// -----
+
+// Buffers start where cuBLASLt wants its workspaces.
+module attributes {plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 512 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  // expected-error @+1 {{buffer @b starts at byte 192, but buffers of target cuda start at multiples of 256}}
+  plan.buffer @b in @device {content = #plan<content workspace>, label = "", offset = 192 : i64, size_bytes = 64 : i64}
+}
+
+// -----
+
+// So an arena ends at a multiple of that, too.
+module attributes {plan.target = "cuda"} {
+  // expected-error @+1 {{arena @device has 320 bytes, but its buffers end at 512}}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 320 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
 }

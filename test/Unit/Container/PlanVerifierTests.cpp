@@ -15,6 +15,17 @@ Status verify(const PlanT &plan) {
   return verifyPlan(test::serialize(plan), {plan.rank_part_bytes * plan.world_size, 0});
 }
 
+/// Gives a plan to GPUs, with its buffers where they want them.
+void moveToGpu(PlanT &plan) {
+  plan.target = "cuda";
+  for (auto &buffer : plan.buffers)
+    buffer->offset *= 4;
+  for (auto &arena : plan.arenas)
+    arena->size_bytes *= 4;
+  for (uint64_t &bytes : plan.peak_bytes_by_class)
+    bytes *= 4;
+}
+
 TEST(PlanVerifier, AcceptsTheTinyPlan) {
   for (uint32_t ranks : {1u, 2u, 3u}) {
     Status status = verify(test::makeTinyPlan(ranks).plan);
@@ -24,7 +35,7 @@ TEST(PlanVerifier, AcceptsTheTinyPlan) {
 
 TEST(PlanVerifier, AcceptsLaunchesOfATargetThatLaunches) {
   test::TinyPlan tiny = test::makeTinyPlan(2);
-  tiny.plan.target = "cuda";
+  moveToGpu(tiny.plan);
   tiny.plan.deterministic = true;
   for (auto &kernel : tiny.plan.kernels)
     if (kernel->generated)
@@ -91,7 +102,7 @@ schema::StateT &addLone(PlanT &plan, const char *role) {
 
 /// A plan for GPUs whose generated kernels are one warp each.
 void launchAll(PlanT &plan) {
-  plan.target = "cuda";
+  moveToGpu(plan);
   for (auto &kernel : plan.kernels)
     if (kernel->generated)
       kernel->grid_blocks = 1, kernel->block_threads = 32;
@@ -160,7 +171,8 @@ const Fault faults[] = {
        command(p, 0, 1).action.Set(std::move(copy));
      }},
     {"is in arena 4 of 1", [](PlanT &p) { p.buffers[0]->arena = 4; }},
-    {"not a multiple of 64", [](PlanT &p) { p.buffers[0]->offset = 4; }},
+    {"buffer 'x' starts at 4, not a multiple of 64 as on target cpu", [](PlanT &p) { p.buffers[0]->offset = 4; }},
+    {"buffer 'x' starts at 192, not a multiple of 256 as on target cuda", [](PlanT &p) { moveToGpu(p), p.buffers[0]->offset = 192; }},
     {"ends at 18446744073709551552, its arena at", [](PlanT &p) { p.buffers[0]->size_bytes = uint64_t(-64); }},
     {"more padding than bytes", [](PlanT &p) { p.buffers[1]->padding_bytes = 9; }},
     {"classes at the peak sum to 7 bytes", [](PlanT &p) { p.peak_bytes_by_class = {7}; }},
@@ -172,7 +184,7 @@ const Fault faults[] = {
     {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.target = "cpu", p.cuda_workspace_bytes = 1; }},
     {"is launched as 1 blocks of 0 threads with 0 shared bytes, which only generated kernels of target cuda are",
      [](PlanT &p) { p.kernels[0]->grid_blocks = 1; }},
-    {"is launched as 0 blocks of 0 threads with 0 shared bytes, which no device can", [](PlanT &p) { p.target = "cuda"; }},
+    {"is launched as 0 blocks of 0 threads with 0 shared bytes, which no device can", [](PlanT &p) { moveToGpu(p); }},
     {"is launched as 1 blocks of 2048 threads with 0 shared bytes, which no device can",
      [](PlanT &p) { launchAll(p), p.kernels.back()->block_threads = 2048; }},
     {"is launched as 2147483648 blocks of 32 threads with 0 shared bytes, which no device can",

@@ -9,7 +9,7 @@ def PlanAssignOffsets : Pass<"plan-assign-offsets", "::mlir::ModuleOp"> {
     State buffers lie one after the other for the whole run. Behind them lie the buffers that live within
     sections, all sections in the same bytes; a buffer lives from its first to its last access, and what a
     collective touches until the program waits for it, what an early gather touches in `update`, too, from the last write to what is
-    gathered on. Offsets are multiples of 64; an arena's size is the end of its highest buffer.
+    gathered on. Offsets are multiples of 64, of target cuda 256; an arena's size is the end of its highest buffer.
 
     Input:  `a = f(); b = g(a); c = h(b)`, buffers without offsets
     Output: the same, with `c` at the offset of `a`

@@ -93,20 +93,11 @@ uint32_t alignmentOf(const void *pointer) {
   return alignment;
 }
 
-/// cuBLASLt takes workspaces that start at a multiple of 256, plans place buffers at multiples of 64. The part that is sure to be there
-/// wherever a buffer of `planned` bytes lies, so that the choice of algorithm does not depend on the place.
-constexpr uintptr_t kWorkspaceAlignment = 256;
-uint64_t usableBytes(uint64_t planned) { return planned < kWorkspaceAlignment ? 0 : planned - (kWorkspaceAlignment - 64); }
-void *alignUp(void *workspace) {
-  return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(workspace) + kWorkspaceAlignment - 1) & ~(kWorkspaceAlignment - 1));
-}
-
 class CublasLtMatmul final : public CudaKernel {
 public:
-  /// `plannedBytes`: of the buffer that the plan gives as workspace.
-  CublasLtMatmul(const CublasLtTable &table, std::shared_ptr<Handle> handle, bool isDouble, uint64_t plannedBytes)
-      : table(table), handle(std::move(handle)), isDouble(isDouble), plannedBytes(plannedBytes), workspaceBytes(usableBytes(plannedBytes)),
-        product(table.MatmulDescDestroy),
+  /// `workspaceBytes`: of the buffer that the plan gives as workspace; on GPUs buffers start where cuBLASLt wants it, at multiples of 256.
+  CublasLtMatmul(const CublasLtTable &table, std::shared_ptr<Handle> handle, bool isDouble, uint64_t workspaceBytes)
+      : table(table), handle(std::move(handle)), isDouble(isDouble), workspaceBytes(workspaceBytes), product(table.MatmulDescDestroy),
         lhs(table.MatrixLayoutDestroy), rhs(table.MatrixLayoutDestroy), out(table.MatrixLayoutDestroy) {}
 
   Status prepare(std::span<const int64_t> integers, std::span<void *const> pointers, bool tf32) {
@@ -127,7 +118,7 @@ public:
       return {};
     return Status::programFailed("matmul: cuBLASLt has no algorithm for " + std::to_string(batch) + " x (" + std::to_string(m) + " x " +
                                  std::to_string(k) + " by " + std::to_string(k) + " x " + std::to_string(n) + ") of " + elementName(x[0]) +
-                                 " within " + std::to_string(plannedBytes) + " bytes of workspace");
+                                 " within " + std::to_string(workspaceBytes) + " bytes of workspace");
   }
 
   Status enqueue(void *stream, void *const *pointers) override {
@@ -137,7 +128,7 @@ public:
     const void *beta = isDouble ? static_cast<const void *>(&kZeroDouble) : &kZero;
     return table.check("Matmul", table.Matmul(handle->get(), product.get(), alpha, pointers[1], rhs.get(), pointers[0], lhs.get(), beta,
                                               pointers[2], out.get(), pointers[2], out.get(), &algorithm.algo,
-                                              workspaceBytes ? alignUp(pointers[3]) : nullptr, workspaceBytes, static_cast<cudaStream_t>(stream)));
+                                              workspaceBytes ? pointers[3] : nullptr, workspaceBytes, static_cast<cudaStream_t>(stream)));
   }
 
   std::string algorithmText() const override {
@@ -216,7 +207,7 @@ private:
   const CublasLtTable &table;
   std::shared_ptr<Handle> handle;
   bool isDouble, found = false;
-  uint64_t plannedBytes, workspaceBytes;
+  uint64_t workspaceBytes;
   Owned<cublasLtMatmulDesc_t> product;
   Owned<cublasLtMatrixLayout_t> lhs, rhs, out;
   cublasLtMatmulHeuristicResult_t algorithm = {};
