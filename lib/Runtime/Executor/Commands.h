@@ -23,6 +23,8 @@ class CommandWork : public Work {
 public:
   Status run() final;
   const std::string &name() const { return label; }
+  /// Which algorithm a library was told to use, for people; empty where none was.
+  virtual std::string algorithm() const { return ""; }
 
 protected:
   virtual Status execute() = 0;

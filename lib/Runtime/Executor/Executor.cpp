@@ -168,10 +168,12 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     Step step;
     step.gathered = changes[number];
     step.queue = static_cast<size_t>(command->queue());
+    std::string algorithm;
     if (commands) {
       auto work = factory.make(*command, section, number, *queues[step.queue], traffic);
       if (!work.ok())
         return work.status().annotate(section.name);
+      algorithm = (*work)->algorithm();
       step.work = std::move(*work);
     } else {
       step.work = std::make_unique<ShownWork>(plan, *command, section.name + " " + std::to_string(number), memory);
@@ -179,8 +181,11 @@ Status Executor::Impl::buildSection(const schema::Section &record, CommandFactor
     if (options.delaySeed) // each command of each rank has a sequence of its own
       step.work = std::make_unique<DelayedWork>(
           std::move(step.work), options.delaySeed * 1000003 + bootstrap.rank() * 10007 + sections.size() * 101 + number);
-    if (times)
-      step.work = times->time(std::move(step.work), step.queue, describeCommand(plan, *command, section.name, number), queues[step.queue]->stream());
+    if (times) {
+      TracedCommand traced = describeCommand(plan, *command, section.name, number);
+      traced.algorithm = std::move(algorithm);
+      step.work = times->time(std::move(step.work), step.queue, traced, queues[step.queue]->stream());
+    }
     for (uint32_t event : records(command->waits()))
       step.waits.push_back(section.events[event].get());
     for (uint32_t event : records(command->carried()))

@@ -29,7 +29,8 @@ std::string Trace::eventsAsJson(unsigned rank) const {
       std::snprintf(predicted, sizeof predicted, R"("predicted_us":%.3f,"cpu_us":%.3f)", command.predictedNs / 1e3,
                     entry.computed / 1e3);
       json += R"({"name":)" + jsonString(command.title) + R"(,"cat":)" + jsonString(command.kernel) + R"(,"ph":"X",)" + place + "," + times +
-              R"(,"args":{"section":)" + jsonString(command.section) + R"(,"command":)" + std::to_string(command.command) + "," + predicted + "}},\n";
+              R"(,"args":{"section":)" + jsonString(command.section) + R"(,"command":)" + std::to_string(command.command) + "," + predicted +
+              (command.algorithm.empty() ? "" : R"(,"algorithm":)" + jsonString(command.algorithm)) + "}},\n";
     }
   }
   return json;

@@ -22,6 +22,7 @@ struct TracedCommand {
   std::string section, kernel; ///< `kernel`: or the kind of collective, "copy", "zero"
   uint32_t command = 0;        ///< its number in the section
   uint64_t predictedNs = 0;
+  std::string algorithm = {};  ///< that a library was told to use; empty where none was
 };
 
 /// Collects the commands of one rank: each queue writes to a list of its own. `--trace` reads it with chrome://tracing or Perfetto.
