@@ -106,6 +106,58 @@ TEST(CudaCopy, Scatters) {
   expectSameOnDevice(cases);
 }
 
+CudaOptions fast() {
+  CudaOptions options;
+  options.fast = true;
+  return options;
+}
+
+/// With --fast sums of f32 and f64 have no order; what else is scattered is launched as ever.
+TEST(CudaCopy, ScattersInAnyOrder) {
+  Numbers numbers(6);
+  std::vector<Case> cases;
+  const std::pair<int64_t, int64_t> shapes[] = {{1, 1}, {7, 3}, {100, 1}, {40, 64}, {5, 300}, {3000, 2}, {300, 520}};
+  for (int64_t element : {F32, F64})
+    for (bool fromZero : {false, true})
+      for (auto [axis, inner] : shapes) {
+        int64_t outer = numbers.between(1, 2), count = axis == 7 ? 0 : numbers.between(1, 700);
+        std::vector<int64_t> integers = {element, I32, outer, axis, inner, count};
+        std::vector<Bytes> reads = {numbers.elements(element, static_cast<uint64_t>(outer * count * inner)), numbers.indices(I32, static_cast<uint64_t>(count), axis)};
+        auto elements = static_cast<uint64_t>(outer * axis * inner);
+        if (!fromZero) {
+          integers.insert(integers.begin(), 1);
+          reads.insert(reads.begin(), numbers.elements(element, elements));
+        }
+        cases.push_back({fromZero ? "scatter_add" : "scatter", integers, {}, reads, {{element, elements, element == F32 ? 1e-5 : 1e-14}}});
+        cases.back().misaligned = numbers.coin() ? bytesOf(element) : 0;
+      }
+  expectSameOnDevice(cases, fast());
+}
+
+TEST(CudaCopy, WhatIsScatteredByAtomics) {
+  auto symbols = [](const char *kernel, std::vector<int64_t> integers, const CudaOptions &options) {
+    std::vector<std::string> texts;
+    auto launches = planCudaLaunches(kernel, integers, {}, options);
+    EXPECT_TRUE(launches.ok()) << launches.status().message();
+    for (const CudaLaunch &launch : *launches)
+      texts.push_back(launch.instantiation);
+    return texts;
+  };
+  auto areAtomic = [&](const char *kernel, std::vector<int64_t> integers) {
+    EXPECT_EQ(symbols(kernel, integers, CudaOptions()).size(), 1u);
+    std::vector<std::string> texts = symbols(kernel, integers, fast());
+    bool adds = texts.back().find("addAtomically") != std::string::npos;
+    EXPECT_EQ(adds, texts != symbols(kernel, integers, CudaOptions()));
+    return adds;
+  };
+  for (int64_t element : {F32, F64, F16, BF16, I64}) {
+    bool isWide = element == F32 || element == F64;
+    EXPECT_EQ(areAtomic("scatter_add", {element, I32, 1, 5, 3, 300}), isWide);
+    for (int64_t kind = 0; kind < 5; ++kind)
+      EXPECT_EQ(areAtomic("scatter", {kind, element, I32, 1, 5, 3, 300}), isWide && kind == 1);
+  }
+}
+
 TEST(CudaCopy, ExtremaOfNaNAndZeros) {
   std::vector<float> data = {0.0f, -0.0f, NAN, 1.0f}, updates = {-0.0f, 0.0f, 2.0f, NAN};
   std::vector<int32_t> indices = {0, 1, 2, 3};
@@ -133,8 +185,12 @@ TEST(CudaCopy, IndicesOutOfRange) {
                              {"scatter_add", {F32, I32, 1, 5, 3, 300}, {}, {updates, positions}, {{F32, 15}}},
                              {"scatter", {0, F32, I32, 1, 5, 3, 300}, {}, {data, updates, positions}, {{F32, 15}}}};
   std::vector<DeviceResult> results = runOnDevice(cases);
-  ASSERT_EQ(results.size(), 3u);
-  for (size_t i = 0; i < 3; ++i) {
+  cases.push_back(cases[1]);
+  cases.push_back({"scatter", {1, F32, I32, 1, 5, 3, 300}, {}, {data, updates, positions}, {{F32, 15}}});
+  for (DeviceResult &result : runOnDevice({cases[3], cases[4]}, fast()))
+    results.push_back(std::move(result));
+  ASSERT_EQ(results.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
     ASSERT_FALSE(results[i].status.ok());
     // Whichever thread came first.
     std::string message = results[i].status.message(), index = message.substr(0, message.find(" is outside"));

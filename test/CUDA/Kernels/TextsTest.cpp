@@ -65,7 +65,7 @@ std::vector<int64_t> attention(int64_t element, int64_t size, bool causal, bool 
 }
 
 /// Compiles all that `wanted` asks for, and reads the assembler's words.
-void expectNoSpills(const std::vector<Wanted> &wanted) {
+void expectNoSpills(const std::vector<Wanted> &wanted, bool fast = false) {
   const Nvrtc *nvrtc = Nvrtc::get();
   if (!nvrtc)
     GTEST_SKIP() << "no libnvrtc.so.13";
@@ -78,7 +78,9 @@ void expectNoSpills(const std::vector<Wanted> &wanted) {
   std::set<std::string> known;
   size_t kernels = 0;
   for (const Wanted &one : wanted) {
-    auto launches = planCudaLaunches(one.kernel, one.integers, one.reals, {});
+    CudaOptions kernelOptions;
+    kernelOptions.fast = fast;
+    auto launches = planCudaLaunches(one.kernel, one.integers, one.reals, kernelOptions);
     ASSERT_TRUE(launches.ok()) << launches.status().message();
     ASSERT_FALSE(launches->empty()) << one.kernel;
     for (const CudaLaunch &launch : *launches) {
@@ -146,6 +148,15 @@ TEST(CudaKernelTexts, Scatters) {
   for (int64_t element : {F32, F64, F16, BF16, I32})
     wanted.push_back({"scatter_add", {element, I64, 1, 50257, 768, 8192}});
   expectNoSpills(wanted);
+}
+
+TEST(CudaKernelTexts, ScattersInAnyOrder) {
+  std::vector<Wanted> wanted;
+  for (int64_t element : {F32, F64}) {
+    wanted.push_back({"scatter", {1, element, I64, 2, 100, 40, 300}});
+    wanted.push_back({"scatter_add", {element, I64, 1, 50257, 768, 8192}});
+  }
+  expectNoSpills(wanted, /*fast=*/true);
 }
 
 TEST(CudaKernelTexts, SelectionsAndSums) {

@@ -26,6 +26,7 @@ class StreamDevice;
 struct CudaOptions {
   uint64_t matmulWorkspaceBytes = uint64_t{32} << 20; ///< scratch of each product, the same at every stage
   bool tf32 = false;                                  ///< products of f32 may round their operands to TF32
+  bool fast = false;                                  ///< sums may be added in any order, another in each run
 };
 
 /// One parameter of a launch.

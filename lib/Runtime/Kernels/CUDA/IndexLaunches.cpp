@@ -20,10 +20,42 @@ void checkElement(Parameters &parameters, int64_t element) {
 
 const char *indexType(const IndexReader &indices) { return cudaType(static_cast<int64_t>(indices.element)); }
 
+/// Whether sums of that type may be made by atomics: floats of 16 bits would be rounded by each.
+bool addsAtomically(int64_t element, const CudaOptions &options) {
+  return options.fast && (element == static_cast<int64_t>(Element::F32) || element == static_cast<int64_t>(Element::F64));
+}
+
+/// What is added to, then the additions in any order. `fromZero`: scatter_add, which has no data.
+Launches scatterAtomically(int64_t element, const IndexedAxis &axis, bool fromZero) {
+  const char *name = fromZero ? "scatter_add" : "scatter";
+  const auto &[indices, outer, inner] = axis;
+  const uint32_t out = fromZero ? 2 : 3;
+  std::string type = cudaType(element), elements = number(outer * indices.axisSize * inner) + "ull";
+  LaunchText start{name, {"Copy.cuh"}};
+  start.blocks = loopBlocks(static_cast<uint64_t>(outer * indices.axisSize * inner));
+  if (fromZero) {
+    start.pointers = {{type, out}};
+    start.body = "zero::fillElements<" + type + ", " + elements + ">(p0, " + type + "(0));";
+  } else {
+    start.pointers = {{"const " + type, 0}, {type, out}};
+    start.body = "zero::copyItems<" + type + ", u64, " + elements + ", zero::Dimension<" + number(outer * indices.axisSize * inner) + ", 1, 1>>(p0, p1);";
+  }
+  LaunchText add{name, {"Status.cuh", "ScatterAtomic.cuh"}, {{"const " + type, out - 2}, {std::string("const ") + indexType(indices), out - 1}, {type, out}}};
+  add.hasStatus = true;
+  add.blocks = loopBlocks(static_cast<uint64_t>(outer * indices.count * inner));
+  add.body = "zero::addAtomically<" + type + ", " + indexType(indices) + ", " + (fromZero ? "2" : "3") + ", " + number(outer) + ", " + number(indices.axisSize) + ", " +
+             number(inner) + ", " + number(indices.count) + ">(p0, p1, p2, status, command);";
+  std::vector<CudaLaunch> launches = {start.finish()};
+  if (indices.count)
+    launches.push_back(add.finish());
+  return launches;
+}
+
 /// `fromZero`: scatter_add, which has no data.
-Launches scatter(Parameters &parameters, bool fromZero) {
+Launches scatter(Parameters &parameters, bool fromZero, const CudaOptions &options) {
   int64_t kind = fromZero ? 1 : parameters.next(), element = parameters.next();
-  auto [indices, outer, inner] = IndexedAxis::read(parameters);
+  const IndexedAxis axis = IndexedAxis::read(parameters);
+  const auto &[indices, outer, inner] = axis;
   if (kind < 0 || kind > 4)
     parameters.fail("kind is " + number(kind) + ", outside [0, 5)");
   checkElement(parameters, element);
@@ -32,6 +64,8 @@ Launches scatter(Parameters &parameters, bool fromZero) {
   ZERO_RETURN_IF_ERROR(parameters.finish());
   if (outer == 0 || inner == 0 || indices.axisSize == 0)
     return std::vector<CudaLaunch>();
+  if (kind == 1 && addsAtomically(element, options))
+    return scatterAtomically(element, axis, fromZero);
   constexpr const char *kinds[] = {"Assign", "Add", "Multiply", "Maximum", "Minimum"};
   bool isNarrow = elementBytes(element) == 2 && isFloat(element);
   std::string type = cudaType(element), sum = fromZero && isNarrow ? "float" : type;
@@ -85,11 +119,11 @@ Launches kernels::planGather(Parameters &parameters, std::span<const double>, co
   return std::vector<CudaLaunch>{text.finish()};
 }
 
-Launches kernels::planScatterAdd(Parameters &parameters, std::span<const double>, const CudaOptions &) {
-  return scatter(parameters, true);
+Launches kernels::planScatterAdd(Parameters &parameters, std::span<const double>, const CudaOptions &options) {
+  return scatter(parameters, true, options);
 }
-Launches kernels::planScatter(Parameters &parameters, std::span<const double>, const CudaOptions &) {
-  return scatter(parameters, false);
+Launches kernels::planScatter(Parameters &parameters, std::span<const double>, const CudaOptions &options) {
+  return scatter(parameters, false, options);
 }
 
 Launches kernels::planTopK(Parameters &parameters, std::span<const double>, const CudaOptions &) {

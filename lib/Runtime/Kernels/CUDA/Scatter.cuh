@@ -1,7 +1,7 @@
 //===- Scatter.cuh - scatter and scatter_add ------------------------------===//
 //
 // A block owns a tile of rows and columns of the result, reads all indices, and combines the updates that fall on its rows in the
-// order of the indices: no atomics, no workspace, the bits of a loop. A thread owns a column of every kGroups-th row.
+// order of the indices: no atomics (ScatterAtomic.cuh), no workspace, the bits of a loop. A thread owns a column of every kGroups-th row.
 //
 //===----------------------------------------------------------------------===//
 
