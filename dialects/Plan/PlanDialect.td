@@ -14,8 +14,8 @@ def Plan_Dialect : Dialect {
     Buffers at offsets of arenas, sections of commands on queues, events between queues, collectives with sequence numbers.
     One plan serves all ranks: a slice with a rank stride is the only thing that differs. See dialects/Plan/README.md.
 
-    `plan.target = "cuda"` on the module says what the kernels are for (absent: cpu). Beside it `plan.deterministic` or `plan.fast` (unit)
-    and `plan.cuda_workspace_bytes` (i64).
+    `plan.target = "cuda"` on the module says what the kernels are for (absent: cpu). Beside it `plan.deterministic` or `plan.fast` (unit),
+    `plan.tf32` and `plan.plain_products` (unit) and `plan.cuda_workspace_bytes` (i64).
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

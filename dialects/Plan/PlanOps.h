@@ -26,6 +26,8 @@ inline constexpr uint64_t kBufferAlignment = 64, kCudaBufferAlignment = 256;
 inline constexpr llvm::StringLiteral kTargetAttrName = "plan.target";
 inline constexpr llvm::StringLiteral kDeterministicAttrName = "plan.deterministic";
 inline constexpr llvm::StringLiteral kFastAttrName = "plan.fast";
+inline constexpr llvm::StringLiteral kTf32AttrName = "plan.tf32";
+inline constexpr llvm::StringLiteral kPlainProductsAttrName = "plan.plain_products";
 inline constexpr llvm::StringLiteral kCudaWorkspaceAttrName = "plan.cuda_workspace_bytes";
 /// Whether the kernels of `module` are for GPUs.
 bool isForCuda(mlir::Operation *module);

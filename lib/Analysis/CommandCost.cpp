@@ -107,7 +107,7 @@ static int64_t countWindowElements(ArrayRef<int64_t> integers) {
 static int64_t countLibraryFlops(StringRef kernel, ArrayRef<int64_t> n) {
   // Integer elements are numbered from i64 on.
   auto floats = [&](size_t element) { return n[element] < 4; };
-  if (kernel == "matmul")
+  if (kernel == "matmul" || kernel == "fused_matmul")
     return floats(0) ? 2 * n[1] * n[2] * n[3] * n[4] : 0;
   if (kernel == "attention" || kernel == "attention_grad") {
     int64_t pairs = n[1] * n[4] * countPairs(n[2], n[3], n[7]), width = n[6];
@@ -208,7 +208,7 @@ CommandCost CommandCosts::get(Operation *command) const {
     }
     ArrayRef<int64_t> integers = dispatch.getIntegers();
     cost.flops = countLibraryFlops(dispatch.getKernel(), integers);
-    if (dispatch.getKernel() == "matmul")
+    if (dispatch.getKernel() == "matmul" || dispatch.getKernel() == "fused_matmul")
       cost.product = {integers[0], integers[2], integers[3], integers[4], integers[5] != 0, integers[6] != 0};
     else if (dispatch.getKernel().starts_with("attention"))
       cost.element = integers[0], cost.length = integers[3];

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "zero/Analysis/LibraryKernels.h"
 #include "dialects/NN/NNOps.h"
+#include "dialects/Plan/PlanOps.h"
+#include "zero/Analysis/FusedProduct.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -39,6 +42,15 @@ std::string whyNoLibraryKernel(Operation *op) {
       .Case([&](nn::ScatterAddOp scatter) {
         std::string why = check(op, "indices", scatter.getIndices(), indices);
         return why.empty() ? check(op, "elements", scatter.getUpdates(), sums) : why;
+      })
+      .Case([&](nn::GroupOp group) -> std::string {
+        std::string why;
+        if (!holdsProduct(group))
+          return why;
+        auto module = op->getParentOfType<ModuleOp>();
+        if (!module || !plan::isForCuda(module))
+          return "nn.group: holds a product, which programs for GPUs alone compute with what follows";
+        return getFusedProduct(group, &why) ? std::string() : "nn.group: no kernel for its product: " + why;
       })
       .Default([](Operation *) { return std::string(); });
 }

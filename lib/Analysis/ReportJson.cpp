@@ -55,6 +55,16 @@ void ReportWriter::writeModel() {
   json.attribute("forward_only", report.forwardOnly);
   if (Attribute config = module->getAttr("zero.config"))
     json.attribute("config", convertToJSON(config));
+  json.attributeObject("target", [&] {
+    const bool isCuda = plan::isForCuda(module);
+    json.attribute("name", isCuda ? "cuda" : "cpu");
+    if (!isCuda)
+      return;
+    json.attribute("deterministic", module->hasAttr(plan::kDeterministicAttrName));
+    json.attribute("fast", module->hasAttr(plan::kFastAttrName));
+    json.attribute("tf32", module->hasAttr(plan::kTf32AttrName));
+    json.attribute("product_workspace_bytes", static_cast<int64_t>(plan::getCudaWorkspaceBytes(module)));
+  });
   json.attributeArray("content_classes", [&] {
     for (unsigned content = 0; content < kContentClasses; ++content)
       json.value(plan::stringifyContentClass(static_cast<ContentClass>(content)));

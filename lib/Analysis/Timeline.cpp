@@ -44,7 +44,7 @@ int64_t predictDuration(StringRef kind, const CommandCost &cost, const TargetRat
   } else if (rates.isCalibrated() && (kind == "fused" || kind == "update")) {
     seconds = rates.commandSeconds + predictGenerated(cost, rates);
   } else {
-    double flopsPerSecond = kind == "matmul"                 ? rates.getProductRate(cost.product)
+    double flopsPerSecond = kind.ends_with("matmul")         ? rates.getProductRate(cost.product)
                             : kind.starts_with("conv")       ? rates.productFlopsPerSecond
                             : kind.starts_with("attention")  ? rates.attentionFlopsPerSecond
                                                              : rates.otherFlopsPerSecond;

@@ -115,7 +115,7 @@ private:
          number(plan.zero_stage()) + ", micro-batch " + number(plan.micro_batch()) + ", accumulation " +
          number(plan.accumulation_steps()));
     if (isForCuda(plan))
-      line("target cuda" + std::string(plan.deterministic() ? ", deterministic" : plan.fast() ? ", fast" : "") + ", products take up to " +
+      line("target cuda" + std::string(plan.deterministic() ? ", deterministic" : plan.fast() ? ", fast (sums in any order: runs differ in their last bits)" : "") + (plan.tf32() ? ", tf32" : "") + ", products take up to " +
            number(plan.cuda_workspace_bytes()) + " bytes of workspace");
     for (const Container::Section &section : container.sections())
       line("section " + std::string(kindName(section.kind)) + (section.label.empty() ? "" : " " + section.label) + ": " +

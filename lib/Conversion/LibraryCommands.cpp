@@ -20,19 +20,46 @@ int64_t getElementCode(Type type) {
   return *number;
 }
 
-void SectionCommands::emit(nn::MatmulOp op) {
+SmallVector<int64_t> SectionCommands::getProductIntegers(Value lhs, Value rhs, Value out, bool transposeLhs, bool transposeRhs) const {
   auto layoutOf = [&](Value value) {
-    return *getMatrixLayout(getType(value).getShape(), placement.getStrides(value));
+    Shape shape = getType(value).getShape();
+    Strides strides = placement.getStrides(value);
+    // What follows a product may see it in more dimensions than it has.
+    if (value == out && shape.size() > getType(lhs).getShape().size()) {
+      const int64_t rows = countElements(shape.drop_back()), matrix[] = {rows, shape.back()};
+      return *getMatrixLayout(matrix, *reshapeStrides(shape, strides, matrix));
+    }
+    return *getMatrixLayout(shape, strides);
   };
-  MatrixLayout lhs = layoutOf(op.getLhs()), rhs = layoutOf(op.getRhs()), out = layoutOf(op.getResult());
-  Shape shape = getType(op.getResult()).getShape();
-  int64_t m = shape[shape.size() - 2], n = shape.back();
-  Shape lhsShape = getType(op.getLhs()).getShape();
-  int64_t k = op.getTransposeLhs() ? lhsShape[lhsShape.size() - 2] : lhsShape.back();
-  const int64_t integers[] = {getElementCode(getType(op.getResult()).getElementType()), countElements(shape.drop_back(2)), m, n,
-                              k, op.getTransposeLhs() != lhs.exchanged, op.getTransposeRhs() != rhs.exchanged, lhs.batchStride,
-                              lhs.rowStride, rhs.batchStride, rhs.rowStride, out.batchStride, out.rowStride};
+  MatrixLayout left = layoutOf(lhs), right = layoutOf(rhs), result = layoutOf(out);
+  Shape lhsShape = getType(lhs).getShape(), rhsShape = getType(rhs).getShape();
+  const int64_t m = transposeLhs ? lhsShape.back() : lhsShape[lhsShape.size() - 2], k = transposeLhs ? lhsShape[lhsShape.size() - 2] : lhsShape.back(),
+                n = transposeRhs ? rhsShape[rhsShape.size() - 2] : rhsShape.back();
+  return {getElementCode(getType(out).getElementType()), countElements(lhsShape.drop_back(2)), m, n, k, transposeLhs != left.exchanged,
+          transposeRhs != right.exchanged, left.batchStride, left.rowStride, right.batchStride, right.rowStride, result.batchStride, result.rowStride};
+}
+
+void SectionCommands::emit(nn::MatmulOp op) {
+  SmallVector<int64_t> integers = getProductIntegers(op.getLhs(), op.getRhs(), op.getResult(), op.getTransposeLhs(), op.getTransposeRhs());
   dispatch(op, "matmul", integers);
+}
+
+void SectionCommands::emit(nn::GroupOp op, const FusedProduct &product) {
+  SmallVector<int64_t> integers = getProductIntegers(product.lhs, product.rhs, product.out, product.transposeLhs, product.transposeRhs);
+  const int64_t n = integers[3];
+  const bool storesBefore = bool(product.beforeOut);
+  integers.append({product.addend ? n : 0, bool(product.bias), static_cast<int64_t>(product.activation), storesBefore || product.before ? n : 0,
+                   static_cast<int64_t>(product.biasGradientOf)});
+  SmallVector<Attribute> reads, writes;
+  for (Value value : {product.lhs, product.rhs, product.addend, product.bias, product.before})
+    if (value)
+      reads.push_back(getSlice(value));
+  for (OpResult result : {product.out, product.beforeOut, product.biasGradient})
+    if (result)
+      writes.push_back(getSlice(result));
+  if (int64_t bytes = plan.getWorkspaceBytes("fused_matmul", integers))
+    writes.push_back(plan.getSlice(placement.makePlace(bytes, zero::plan::ContentClass::workspace, op, ".workspace")));
+  dispatch(op, "fused_matmul", reads, writes, integers);
 }
 
 void SectionCommands::emit(nn::GatherOp op) {

@@ -1,8 +1,9 @@
 //===- PlanBuilder.cpp - The plan while zero-to-plan makes it -------------===//
 #include "PlanBuilder.h"
 #include "dialects/NN/Batched.h"
-#include "zero/Analysis/ElementTypes.h"
+#include "zero/Analysis/CudaOptions.h"
 #include "zero/Analysis/CudaSchedule.h"
+#include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/Kernels/Kernel.h"
 #include "zero/Runtime/Kernels/Workspace.h"
@@ -59,13 +60,7 @@ Type PlanBuilder::getElement(Type type) const {
 
 int64_t PlanBuilder::getWorkspaceBytes(StringRef name, ArrayRef<int64_t> integers) const {
   const std::string_view kernel(name.data(), name.size());
-  return isForCuda() ? static_cast<int64_t>(cudaWorkspaceBytes(kernel, integers, getCudaOptions())) : kernelWorkspaceBytes(kernel, integers);
-}
-
-CudaOptions PlanBuilder::getCudaOptions() const {
-  CudaOptions options;
-  options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(ModuleOp(module));
-  return options;
+  return isForCuda() ? static_cast<int64_t>(cudaWorkspaceBytes(kernel, integers, getCudaOptions(module))) : kernelWorkspaceBytes(kernel, integers);
 }
 
 unsigned PlanBuilder::addStorage(Storage storage) {
@@ -274,7 +269,7 @@ LogicalResult PlanBuilder::checkKernel(StringRef name, ArrayRef<int64_t> integer
     return success();
   // The library itself says what it takes: here, before anybody starts a job with it.
   const std::string_view kernelName(name.data(), name.size());
-  Status status = isForCuda() ? planCudaLaunches(kernelName, integers, reals, getCudaOptions()).status()
+  Status status = isForCuda() ? planCudaLaunches(kernelName, integers, reals, getCudaOptions(module)).status()
                               : prepareKernel(kernelName, integers, reals, KernelOptions()).status();
   if (status.ok())
     return success();

@@ -12,7 +12,6 @@
 #include "dialects/Plan/PlanOps.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -88,8 +87,6 @@ public:
   bool isDeterministic() const { return module->hasAttr(plan::kDeterministicAttrName); }
   /// Scratch of the library kernel, which is its last write.
   int64_t getWorkspaceBytes(llvm::StringRef name, llvm::ArrayRef<int64_t> integers) const;
-  /// Of target cuda: what its library's kernels depend on.
-  CudaOptions getCudaOptions() const;
   llvm::StringRef getTargetName() const { return isForCuda() ? "cuda" : "cpu"; }
   /// Bytes of a tensor, shard, full or partial (of a future: of its value).
   int64_t getBytes(mlir::Type type) const;

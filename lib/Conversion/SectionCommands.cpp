@@ -117,7 +117,11 @@ LogicalResult SectionCommands::emitOp(Operation *op) {
         emitAllGather(op, QueueKind::reduce, own, target);
       })
       .Case([&](func::ReturnOp end) { emitReturn(end); })
-      .Default([&](Operation *) { dispatch(op, placement.getKernel(op).name); });
+      .Default([&](Operation *) {
+        if (const FusedProduct *product = placement.findProduct(op))
+          return emit(cast<nn::GroupOp>(op), *product);
+        dispatch(op, placement.getKernel(op).name);
+      });
   return success();
 }
 

@@ -16,6 +16,7 @@ public:
 private:
   // Kernels of the library (LibraryCommands.cpp).
   void emit(nn::MatmulOp op);
+  void emit(nn::GroupOp op, const FusedProduct &product);
   void emit(nn::GatherOp op);
   void emit(nn::ScatterAddOp op);
   void emit(nn::ScatterOp op);
@@ -38,6 +39,8 @@ private:
                        int64_t sourceOffset, Strides sourceStrides, const Place &target, int64_t targetOffset,
                        Strides targetStrides);
   void emitFill(mlir::Operation *op, mlir::RankedTensorType type, mlir::Attribute element);
+  /// element, batch, m, n, k and how the matrices lie.
+  llvm::SmallVector<int64_t> getProductIntegers(mlir::Value lhs, mlir::Value rhs, mlir::Value out, bool transposeLhs, bool transposeRhs) const;
   void addHeadStrides(llvm::SmallVectorImpl<int64_t> &integers, mlir::Value value) const;
 
   // Buckets and collectives.

@@ -132,6 +132,9 @@ bool SectionPlacement::mayOverwrite(OpOperand &operand, OpResult result, const P
         const unsigned unread = op->getNumOperands() - getReads(op).size();
         if (index < unread)
           return true;
+        // A sum with a matrix may lie in its place.
+        if (const FusedProduct *product = findProduct(op))
+          return result == product->out && operand.get() == product->addend && llvm::count(op->getOperands(), operand.get()) == 1 && source == target;
         auto kernel = kernels.find(op);
         return kernel != kernels.end() && source == target &&
                canComputeInPlace(kernel->second.body, index - unread, result.getResultNumber());
@@ -193,6 +196,11 @@ bool SectionPlacement::writesStrided(Value value, ArrayRef<int64_t> strides) con
       .Case<nn::SliceOp, nn::TransposeOp>([](Operation *) { return true; })
       .Case([&](nn::MatmulOp) {
         std::optional<MatrixLayout> layout = getMatrixLayout(shape, strides);
+        return layout && !layout->exchanged;
+      })
+      .Case([&](nn::GroupOp group) {
+        const FusedProduct *product = findProduct(group);
+        std::optional<MatrixLayout> layout = product && value == product->out && shape.size() == 2 ? getMatrixLayout(shape, strides) : std::nullopt;
         return layout && !layout->exchanged;
       })
       .Case([&](nn::AttentionOp op) {

@@ -17,6 +17,7 @@
 #define ZERO_LIB_CONVERSION_SECTIONPLACEMENT_H
 
 #include "PlanBuilder.h"
+#include "zero/Analysis/FusedProduct.h"
 
 namespace zero::conversion {
 
@@ -37,6 +38,11 @@ public:
   bool isView(mlir::Operation *op) const { return views.contains(op); }
   /// The generated kernel of a group, update, accumulation or lone op.
   const GeneratedKernel &getKernel(mlir::Operation *op) const { return kernels.find(op)->second; }
+  /// What the library computes of a group that holds a product; null for other ops.
+  const FusedProduct *findProduct(mlir::Operation *op) const {
+    auto it = products.find(op);
+    return it == products.end() ? nullptr : &it->second;
+  }
   /// The index of the op before which the program waits for a collective.
   int getWaitIndex(mlir::Operation *start) const { return waits.lookup(start); }
   /// The operands that the command of the op reads.
@@ -109,6 +115,7 @@ private:
   llvm::DenseSet<mlir::Operation *> views;
   llvm::DenseMap<mlir::Operation *, int> waits;
   llvm::DenseMap<mlir::Operation *, GeneratedKernel> kernels;
+  llvm::DenseMap<mlir::Operation *, FusedProduct> products;
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned>> rootsOfStorage;
 };
 

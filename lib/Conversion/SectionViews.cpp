@@ -3,6 +3,7 @@
 #include "SectionPlacement.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
+#include "zero/Analysis/LibraryKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -81,6 +82,12 @@ bool SectionPlacement::readsStrided(OpOperand &use, Shape shape, ArrayRef<int64_
       // These read by strides when they copy.
       .Case<nn::SliceOp, nn::TransposeOp, nn::ConcatOp, nn::PadOp>([](Operation *) { return true; })
       .Case([&](nn::MatmulOp) { return getMatrixLayout(shape, strides).has_value(); })
+      .Case([&](nn::GroupOp group) {
+        // Asked before the group has been looked at.
+        std::optional<FusedProduct> product = holdsProduct(group) ? getFusedProduct(group) : std::nullopt;
+        auto isOperand = [&](Value operand) { return llvm::count(group->getOperands(), operand) == 1 && use.get() == operand; };
+        return product && (isOperand(product->lhs) || isOperand(product->rhs)) && getMatrixLayout(shape, strides).has_value();
+      })
       .Case([&](nn::AttentionOp) { return index < 3 && lastIsDense(); })
       .Case([&](nn::AttentionGradOp grad) {
         return lastIsDense() &&
@@ -213,8 +220,15 @@ LogicalResult SectionPlacement::analyzeOp(Operation *op, int index) {
         return op->emitError() << "no kernel for '" << op->getName() << "' on target " << plan.getTargetName()
                                << (why.empty() ? "" : ": ") << why;
     }
-    if (failed(makeKernel(op)))
+    auto group = dyn_cast<nn::GroupOp>(op);
+    if (group && holdsProduct(group)) {
+      std::string why = whyNoLibraryKernel(op);
+      if (!why.empty())
+        return op->emitError() << why;
+      products[op] = *getFusedProduct(group);
+    } else if (failed(makeKernel(op))) {
       return failure();
+    }
   }
   for (Value result : op->getResults())
     addRoot(result, index);

@@ -68,7 +68,7 @@ public:
     FailureOr<TrainingConfig> config = resolveConfig(module, request);
     if (failed(config))
       return signalPassFailure();
-    if (failed(resolveTarget(module, request.target)))
+    if (failed(resolveTarget(module, request.target, *config)))
       return signalPassFailure();
     recordConfig(module, *config);
     // Hand edits and other passes may have moved uses behind a release, or broken what the phase promised.

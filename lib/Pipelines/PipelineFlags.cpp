@@ -27,7 +27,13 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
       deterministic("deterministic",
                     cl::desc("Of target cuda: sums over ranks in rank order, the same bits at every stage and bucket size (default off: NCCL's order)"),
                     cl::cat(category)),
-      fast("fast", cl::desc("Of target cuda: kernels may add in any order; runs differ in their last bits (default off)"), cl::cat(category)),
+      fast("fast", cl::desc("Of target cuda: sums in any order: scattered ones by atomics, partial sums of products rounded, NCCL's order; runs differ in their last bits (default off)"), cl::cat(category)),
+      tf32("tf32", cl::desc("Of target cuda: products of float32 may round their operands to TF32, 10 bits behind the first (key allow_tf32; default off)"),
+           cl::cat(category)),
+      epilogues("cuda-epilogues",
+                cl::desc("Of target cuda: products add bias and residual, apply GELU or its gradient, and sum rows for biases before they are stored "
+                         "(default true; false: other kernels do)"),
+                cl::init(true), cl::cat(category)),
       cudaWorkspace("cuda-workspace-bytes", cl::desc("Of target cuda: scratch that each product gets (default 33554432)"), cl::value_desc("N"),
                     cl::init(TargetRequest::kCudaWorkspaceBytes), cl::cat(category)),
       remarks("remarks", cl::desc("Say what phase import folds and which composites it recognises, with the node's name (default off)"),
@@ -36,7 +42,7 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
 bool PipelineFlags::anyGiven() const {
   return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
          dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || target.getNumOccurrences() || deterministic.getNumOccurrences() || fast.getNumOccurrences() ||
-         cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
+         tf32.getNumOccurrences() || epilogues.getNumOccurrences() || cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
@@ -67,6 +73,9 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
     request.target.target = target == "cuda" ? Target::Cuda : Target::Cpu;
   request.target.deterministic = deterministic;
   request.target.fast = fast;
+  request.target.tf32 = tf32;
+  if (epilogues.getNumOccurrences())
+    request.target.epilogues = epilogues;
   if (deterministic && fast)
     return fail("--deterministic and --fast exclude each other");
   if (cudaWorkspace.getNumOccurrences()) {
@@ -75,7 +84,7 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
     request.target.cudaWorkspaceBytes = cudaWorkspace;
   }
   if (request.target.target != Target::Cuda && request.target.needsCuda())
-    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : "cuda-workspace-bytes").str());
+    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : tf32 ? "tf32" : request.target.epilogues ? "cuda-epilogues" : "cuda-workspace-bytes").str());
   if (configFile.getNumOccurrences()) {
     Expected<TrainingConfig> config = TrainingConfig::parseFile(configFile);
     if (!config)

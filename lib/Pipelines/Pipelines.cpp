@@ -80,6 +80,8 @@ static void buildBackwardPhase(const TrainingConfig &config, OpPassManager &pass
   passes.addPass(createCSEPass());
   // An output that nobody trains by must not fail what follows.
   passes.addPass(createNNLeaveOutOutputs());
+  // Before groups are formed: they would take what a product can do itself.
+  passes.addPass(createNNFuseEpilogues());
   // Before sharding: groups, and so bits, must not depend on the stage.
   passes.addPass(createNNFormGroups());
   passes.addPass(createNNVerifyKernels());

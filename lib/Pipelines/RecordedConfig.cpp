@@ -134,6 +134,10 @@ FailureOr<TrainingConfig> resolveConfig(ModuleOp module, const PipelineRequest &
   auto assume = [&](const Twine &what) {
     mlir::emitRemark(module.getLoc()) << "assuming " << what;
   };
+  if (request.target.tf32)
+    config.allowTf32 = true;
+  if (config.allowTf32 && request.target.target != Target::Cuda)
+    return report(llvm::make_error<ConfigError>(std::vector<std::string>{"allow_tf32"}, "'allow_tf32' is true, which is of target cuda, but the program is for cpu"));
   if (request.stage)
     config.stage = *request.stage;
   else if (!config.isGiven("zero_optimization.stage") && trains)

@@ -263,5 +263,5 @@ def pytorch(check):
 GENERATED = ("fused", "update")
 # GoogleTest programs, and which of their cases are enough to try gpu-check itself.
 UNIT_TESTS = {"conformance": [("DeviceConformance", "*")],
-              "kernels": [("CudaKernelsTest", "CudaCopy.*:CudaMatmul.*"), ("CudaGeneratedTests", "RowKernels.LayerNorm*")]}
+              "kernels": [("CudaKernelsTest", "CudaCopy.*:CudaMatmul.*:CudaFusedMatmul.*"), ("CudaGeneratedTests", "RowKernels.LayerNorm*")]}
 PARTS = {"device": device, "conformance": conformance, "kernels": kernels, "golden": golden, "sanitizer": sanitizer, "benchmark": benchmark, "pytorch": pytorch}

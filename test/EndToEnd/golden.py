@@ -2,12 +2,12 @@
 
     golden.py SUITE            every run of a suite (suites.py); what the tests with RUN lines call
     golden.py run MODEL [--variant V] [--ranks N] [--stage S] [--prefetch] [--comm C] [--bucket B] [--reduce-at R] [--micro-batch M]
-                               [--precision bf16|fp16] [--wire TYPE] [--gradients TYPE]
-                               [--target cuda] [--deterministic] [--timing serial|adversarial:SEED] [--steps K]
+                               [--precision bf16|fp16|tf32] [--wire TYPE] [--gradients TYPE]
+                               [--target cuda] [--deterministic] [--fast] [--plain] [--timing serial|adversarial:SEED] [--steps K]
                                one run, compared with its golden where there is one
 
 Compared: 20 losses (2e-5 relative) and gradient norms (1e-4), the exported parameters after `base` (1e-4 + 1e-3 relative), and,
-bit by bit, all runs that section 3 of the design says are equal. In bf16 and fp16 losses are within 0.5 % of float32's, norms within
+bit by bit, all runs that section 3 of the design says are equal. In bf16, fp16 and TF32 losses are within 0.5 % of float32's, norms within
 5 %. Programs for GPUs run on the simulated driver of the build, or on that of ZERO_CUDA_LIBRARY_PATH. The golden runs lie outside the repository: ZERO_GOLDEN_DIR, or ../shared/golden beside it. ZERO_TEST_FULL=1 or --full: all combinations instead of a covering set.
 """
 import argparse
@@ -113,7 +113,9 @@ class Driver:
         if case.reduce_at is not None:
             zero["reduce_at"] = case.reduce_at
         precision = {}
-        if case.precision != "fp32":
+        if case.precision == "tf32":
+            precision["allow_tf32"] = True
+        elif case.precision != "fp32":
             precision[case.precision] = {"enabled": True}
         if case.precision == "fp16":  # a start below which no gradient of these models overflows: each step is applied
             precision["fp16"]["initial_scale_power"] = 8
@@ -142,6 +144,10 @@ class Driver:
                 command += [f"--target={case.target}", "--cuda-architectures=sm_90"]
             if case.deterministic:
                 command.append("--deterministic")
+            if case.fast:
+                command.append("--fast")
+            if case.plain:
+                command.append("--cuda-epilogues=false")
             (folder / "table.txt").write_text(run_command(command, 300, env=self.environment(case)))
             self.compiled[program] = folder / "compiled.bin"
         return self.compiled[program]
@@ -241,6 +247,12 @@ class Driver:
                 self.fail(f"{first_case} beside {other[0]}: {failure}")
         print(f"same bits: {sum(len(members) for members in groups.values())} runs in {len(groups)} groups", flush=True)
 
+    def check_differ(self, results, other):
+        """`results` were computed in another way than `other` and must show it: (case, result) each."""
+        for case, result in results:
+            if result is not None and other[1] is not None and result.digest() == other[1].digest():
+                self.fail(f"{case}: the bits of {other[0]}")
+
     def bits_key(self, case):
         """Runs with equal keys train the same program, up to what changes no bit."""
         accumulates = self.golden_of(case.model)["variants"][case.variant].get("accum", 1) > 1
@@ -249,11 +261,12 @@ class Driver:
             reduce_at = case.reduce_at or ("micro_batch" if case.stage >= 2 else "step")
         # NCCL sums in an order of its own, which depends on where an element lies.
         order = (case.stage, case.bucket) if case.comm == "nccl" and case.ranks > 1 and not case.deterministic else None
-        return case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, case.target, order, reduce_at
+        return (case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, case.target, case.fast, case.plain, order,
+                reduce_at)
 
 
 def is_mixed(case):
-    """Whether something in it has 16 bits."""
+    """Whether something in it has 16 bits, or 19."""
     return case.precision != "fp32" or case.wire not in (None, "fp32")
 
 
@@ -315,11 +328,13 @@ def arguments():
     parser.add_argument("--bucket", type=int)
     parser.add_argument("--reduce-at", choices=["step", "micro_batch"])
     parser.add_argument("--micro-batch", type=int)
-    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
+    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16", "tf32"], default="fp32")
     parser.add_argument("--wire", choices=["fp32", "bf16", "fp16"])
     parser.add_argument("--gradients", choices=["fp32", "bf16", "fp16"])
     parser.add_argument("--target", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--deterministic", action="store_true")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="products without epilogues")
     parser.add_argument("--timing", default="")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--full", action="store_true", default=os.environ.get("ZERO_TEST_FULL") == "1")
@@ -344,7 +359,7 @@ def main():
         driver = Driver(a.bin.resolve(), golden, work, keep=a.work is not None and a.suite == "run")
         if a.suite == "run":
             driver.attempt(Case(a.model, a.variant, a.ranks, a.stage, a.prefetch, a.comm, a.bucket, a.reduce_at, a.micro_batch, a.precision,
-                                a.wire, a.gradients, a.target, a.deterministic, a.timing, a.steps))
+                                a.wire, a.gradients, a.target, a.deterministic, a.fast, a.plain, a.timing, a.steps))
         else:
             suites.SUITES[a.suite](driver, a.full)
             driver.list_skipped()

@@ -23,7 +23,9 @@ class Case:
     wire: str | None = None  # communication_data_type
     gradients: str | None = None  # data_types.grad_accum_dtype
     target: str = "cpu"
-    deterministic: bool = False  # of a cuda program
+    deterministic: bool = False  # of a cuda program, as the next two
+    fast: bool = False
+    plain: bool = False  # products without epilogues
     timing: str = ""  # of the simulated driver: serial, adversarial:SEED
     steps: int = 20  # the first ones of the golden run
 
@@ -32,6 +34,8 @@ class Case:
         text += " prefetch" if self.prefetch else ""
         text += "" if self.target == "cpu" else f" {self.target}"
         text += " deterministic" if self.deterministic else ""
+        text += " fast" if self.fast else ""
+        text += " plain" if self.plain else ""
         text += f" timing={self.timing}" if self.timing else ""
         text += "" if self.precision == "fp32" else f" {self.precision}"
         for name in ("bucket", "reduce_at", "micro_batch", "wire", "gradients"):
@@ -84,6 +88,7 @@ def run_all(driver, model, rows):
         case = Case(model, **row)
         results.append((case, driver.attempt(case)))
     driver.check_same_bits(results)
+    return results
 
 
 def mlp_loopback(driver, full):
@@ -185,12 +190,46 @@ def cuda(model, steps=20, variants=FACTORS["variant"], comms=CUDA_COMMS, timings
     return suite
 
 
+def cuda_tf32(driver, full):
+    """Products whose operands are rounded to TF32: near the float32 curve, not on it, and the same bits over stages and channels."""
+    for model in ("gpt2", "vit") if full else ("gpt2",):
+        both = {"target": "cuda", "deterministic": True, "steps": 4, "variant": "clip", "ranks": 2}
+        rows = [{"stage": stage, "comm": comm, "precision": "tf32"} for stage, comm in ((0, "nccl"), (2, "mpi"), (3, "nccl"))]
+        results = run_all(driver, model, [row | both for row in rows])
+        driver.check_differ(results, run_all(driver, model, [both | {"comm": "nccl"}])[0])
+
+
+def cuda_fast(driver, full):
+    """Sums in any order: PyTorch's curve whatever the order, and other bits in another one; without --fast one order alone."""
+    timings = ("serial", "adversarial:1", "adversarial:2")
+    for ranks, stage in ((1, 0), (2, 3)):
+        both = {"target": "cuda", "steps": 4, "variant": "clip", "ranks": ranks, "stage": stage, "comm": "nccl"}
+        fast = [Case("gpt2", **both, fast=True, timing=timing) for timing in timings]
+        results = [(case, driver.attempt(case)) for case in fast]
+        driver.check_differ(results[1:], results[0])
+        plain = run_all(driver, "gpt2", [both | {"timing": timing} for timing in timings])
+        driver.check_differ(results, plain[0])
+    driver.attempt(Case("gpt2", target="cuda", fast=True, precision="bf16", steps=4, timing="adversarial:1"))
+
+
+def cuda_epilogues(driver, full):
+    """Products with what follows them beside products alone: PyTorch's curve, and the same bits over stages, of both."""
+    for model in ("gpt2", "vit"):
+        for precision in ("fp32", "bf16", "fp16"):
+            both = {"target": "cuda", "deterministic": True, "steps": 4, "variant": "clip", "ranks": 2, "comm": "nccl", "precision": precision}
+            fused = run_all(driver, model, [both | {"stage": stage} for stage in ((0, 1, 2, 3) if full else (0, 3))])
+            driver.check_differ(run_all(driver, model, [both | {"plain": True, "stage": stage} for stage in ((0, 3) if full else (0,))]), fused[0])
+
+
 SUITES = {
     "cuda-mlp": cuda("mlp"),
     "cuda-gpt2": cuda("gpt2", steps=4, variants=("clip", "accumulate")),
     "cuda-llama": cuda("llama", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
     "cuda-vit": cuda("vit", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
     "cuda-cnn": cuda("cnn", steps=3, variants=("clip", "accumulate"), comms=("nccl", "mpi"), timings=TIMINGS[:2]),
+    "cuda-tf32": cuda_tf32,
+    "cuda-fast": cuda_fast,
+    "cuda-epilogues": cuda_epilogues,
     "mlp-loopback": mlp_loopback,
     "mlp-mpi": mlp_mpi,
     "cnn": covering("cnn"),

@@ -39,17 +39,18 @@ enum class Target { Cpu, Cuda };
 /// What flags say of the target; unset members leave the choice to the module or the default.
 struct TargetRequest {
   std::optional<Target> target;
-  bool deterministic = false, fast = false;
+  bool deterministic = false, fast = false, tf32 = false;
+  std::optional<bool> epilogues;
   std::optional<int64_t> cudaWorkspaceBytes;
 
   static constexpr int64_t kCudaWorkspaceBytes = 32 << 20; ///< of a product, where nothing else is asked
   /// Whether anything is asked that only cuda has.
-  bool needsCuda() const { return deterministic || fast || cudaWorkspaceBytes; }
+  bool needsCuda() const { return deterministic || fast || tf32 || epilogues || cudaWorkspaceBytes; }
 };
 
-/// Records the target (`plan.target` and its companions, dialects/Plan) on a module that has none; what contradicts the recorded one is
-/// an error.
-mlir::LogicalResult resolveTarget(mlir::ModuleOp module, const TargetRequest &request);
+/// Records the target (`plan.target` and its companions, dialects/Plan) on a module that has none, with what `config` says of it; what
+/// contradicts the recorded one is an error.
+mlir::LogicalResult resolveTarget(mlir::ModuleOp module, const TargetRequest &request, const TrainingConfig &config);
 
 /// What flags and a configuration file ask for; unset members leave the choice to the file, the module or the default.
 struct PipelineRequest {

@@ -1,11 +1,11 @@
 //===- CudaSource.cpp - The whole CUDA C++ of a plan ----------------------===//
 #include "../EmitCudaKernels.h"
 #include "dialects/Plan/PlanOps.h"
+#include "zero/Analysis/CudaOptions.h"
 #include "zero/Codegen/CudaCodegen.h"
 #include "zero/Runtime/HAL/MarkKernel.h"
 #include "zero/Runtime/HAL/NonFiniteKernel.h"
 #include "zero/Runtime/HAL/OrderedSumKernel.h"
-#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "llvm/ADT/StringSet.h"
 #include <set>
 
@@ -68,8 +68,7 @@ private:
 } // namespace
 
 Expected<std::string> makeCudaSource(ModuleOp plan) {
-  CudaOptions options;
-  options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(plan);
+  const CudaOptions options = getCudaOptions(plan);
   llvm::StringSet<> generated;
   for (auto kernel : plan.getOps<plan::KernelOp>())
     generated.insert(kernel.getSymName());

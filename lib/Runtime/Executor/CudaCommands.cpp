@@ -34,6 +34,7 @@ public:
   LibraryLaunch(std::unique_ptr<CudaKernel> kernel, std::vector<void *> pointers, void *stream)
       : kernel(std::move(kernel)), pointers(std::move(pointers)), stream(stream) {}
   Status execute() override { return kernel->enqueue(stream, pointers.data()); }
+  std::string algorithm() const override { return kernel->algorithmText(); }
 
 private:
   std::unique_ptr<CudaKernel> kernel;
@@ -140,7 +141,7 @@ public:
   MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) override;
   ArenaBytes report() const override { return {statusWords->data(), sizeof(CudaStatus)}; }
   Status readReport(const std::byte *bytes) const override;
-  std::string description() const override { return device.name() + " (" + device.architecture() + ")"; }
+  std::string description() const override;
 
 private:
   StreamDevice &device;
@@ -155,9 +156,17 @@ private:
   std::vector<std::string> places; ///< of commands, by their numbers
 };
 
+/// The device, and what numbers depend on besides.
+std::string CudaCommands::description() const {
+  return device.name() + " (" + device.architecture() + ")" + (isDeterministic ? ", deterministic" : options.fast ? ", fast" : "") +
+         (options.tf32 ? ", tf32" : "");
+}
+
 Status CudaCommands::load(const Container &container) {
   const schema::Plan &plan = container.plan();
   options.matmulWorkspaceBytes = plan.cuda_workspace_bytes();
+  options.tf32 = plan.tf32();
+  options.fast = plan.fast();
   isDeterministic = plan.deterministic();
   std::vector<CodeLabel> codes;
   std::vector<const Container::Section *> sections;

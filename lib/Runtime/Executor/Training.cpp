@@ -255,6 +255,8 @@ void printStart(const Container &container, const DataSet &data, const Schedule 
     std::printf("note: the last %llu of %llu samples do not fill a step of %llu and are not used\n",
                 static_cast<unsigned long long>(rest), static_cast<unsigned long long>(data.samples()),
                 static_cast<unsigned long long>(perStep));
+  if (plan.fast())
+    std::printf("note: %s is compiled with --fast: sums are added in any order, and runs differ in their last bits\n", container.path().c_str());
   for (const std::string &note : data.notes)
     std::printf("note: %s\n", note.c_str());
   if (options.seedGiven && options.data.format == DataFormat::Npz)

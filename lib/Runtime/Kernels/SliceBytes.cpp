@@ -108,6 +108,32 @@ Bytes matmul(Reader &in) {
   return {lhs, rhs, out};
 }
 
+Bytes fusedMatmul(std::span<const int64_t> integers, Reader &in) {
+  Bytes bytes = matmul(in);
+  const uint64_t out = bytes.back(), element = elementBytes(integers.empty() ? -1 : integers[0]);
+  bytes.pop_back();
+  const int64_t addendLd = in.next(), hasBias = in.next(), activation = in.next(), beforeLd = in.next(), biasGradient = in.next();
+  if (in.missing)
+    return {};
+  const int64_t m = integers[2], n = integers[3], sizes[] = {m, n};
+  auto matrix = [&](int64_t ld) {
+    const int64_t strides[] = {ld, 1};
+    return multiply({element, reach(0, sizes, strides)});
+  };
+  if (addendLd)
+    bytes.push_back(matrix(addendLd));
+  if (hasBias)
+    bytes.push_back(multiply({element, size(n)}));
+  if (activation == 2)
+    bytes.push_back(matrix(beforeLd));
+  bytes.push_back(out);
+  if (activation == 1 && beforeLd)
+    bytes.push_back(matrix(beforeLd));
+  if (biasGradient)
+    bytes.push_back(multiply({element, size(biasGradient == 2 ? m : n)}));
+  return bytes;
+}
+
 Bytes stridedCopy(Reader &in) {
   uint64_t element = size(in.next());
   int64_t rank = in.next();
@@ -221,6 +247,8 @@ Bytes sumSquares(Reader &in) {
 Bytes bytesOf(std::string_view name, std::span<const int64_t> integers, Reader &in) {
   if (name == "matmul")
     return matmul(in);
+  if (name == "fused_matmul")
+    return fusedMatmul(integers, in);
   if (name == "strided_copy")
     return stridedCopy(in);
   if (name == "fill") {

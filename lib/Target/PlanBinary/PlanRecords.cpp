@@ -81,6 +81,7 @@ private:
     plan.target = "cuda";
     plan.deterministic = module->hasAttr(plan::kDeterministicAttrName);
     plan.fast = module->hasAttr(plan::kFastAttrName);
+    plan.tf32 = module->hasAttr(plan::kTf32AttrName);
     plan.cuda_workspace_bytes = plan::getCudaWorkspaceBytes(module);
   }
 

@@ -25,10 +25,19 @@ public:
     const int64_t ranks = getWorldSize(module);
     if (auto recorded = config.getAs<IntegerAttr>("world_size"); recorded && recorded.getInt() != ranks)
       return module.emitError() << "the plan is for " << ranks << " ranks, its configuration for world_size " << recorded.getInt();
-    return success(succeeded(checkMicroBatches()) && succeeded(checkInputs()) && succeeded(checkScalars()));
+    return success(succeeded(checkTarget()) && succeeded(checkMicroBatches()) && succeeded(checkInputs()) && succeeded(checkScalars()));
   }
 
 private:
+  LogicalResult checkTarget() {
+    auto allowed = config.getAs<BoolAttr>("allow_tf32");
+    const bool isAllowed = allowed && allowed.getValue(), has = module->hasAttr(plan::kTf32AttrName);
+    if (isAllowed == has)
+      return success();
+    return module.emitError() << "the plan " << (has ? "has" : "has no") << " '" << plan::kTf32AttrName << "', but its configuration says allow_tf32 "
+                              << (isAllowed ? "true" : "false");
+  }
+
   /// How many there are is said by the configuration alone, but whether there are several by the sections, too.
   LogicalResult checkMicroBatches() {
     auto steps = config.getAs<IntegerAttr>("gradient_accumulation_steps");

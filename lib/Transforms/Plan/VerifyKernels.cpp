@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Plan/PlanOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "zero/Runtime/Kernels/CudaKernels.h"
+#include "zero/Analysis/CudaOptions.h"
 #include "zero/Runtime/Kernels/Kernel.h"
 #include "zero/Transforms/Plan/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -66,9 +66,7 @@ private:
   Status ask(std::string_view name, plan::DispatchOp dispatch) {
     if (!plan::isForCuda(getOperation()))
       return prepareKernel(name, dispatch.getIntegers(), dispatch.getReals(), KernelOptions()).status();
-    CudaOptions options;
-    options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(getOperation());
-    return planCudaLaunches(name, dispatch.getIntegers(), dispatch.getReals(), options).status();
+    return planCudaLaunches(name, dispatch.getIntegers(), dispatch.getReals(), getCudaOptions(getOperation())).status();
   }
 
   StringRef findNearest(StringRef name) const {

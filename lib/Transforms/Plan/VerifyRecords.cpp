@@ -3,11 +3,11 @@
 #include "CommandOrder.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "zero/Analysis/CudaOptions.h"
 #include "zero/Analysis/CudaSchedule.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/Staging.h"
-#include "zero/Runtime/Kernels/CudaKernels.h"
 #include "zero/Runtime/Kernels/SliceBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -392,9 +392,7 @@ private:
     if (!plan::isForCuda(module))
       return kernelSliceBytes(name, integers);
     std::optional<std::vector<uint64_t>> bytes = kernelOperandBytes(name, integers);
-    CudaOptions options;
-    options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(module);
-    if (uint64_t workspace = bytes ? cudaWorkspaceBytes(name, integers, options) : 0)
+    if (uint64_t workspace = bytes ? cudaWorkspaceBytes(name, integers, getCudaOptions(module)) : 0)
       bytes->push_back(workspace);
     return bytes;
   }

@@ -1,13 +1,16 @@
 //===- CublasLt.cpp - A cuBLASLt that computes on the host ----------------===//
 //
 // The calls that Kernels/CUDA makes, with their documented errors. A product is plain loops in the order of k: sums in float32 (f64: in
-// double), rounded once. Misuse that a GPU might let pass is found: descriptors that were destroyed, an algorithm of another problem,
+// double), rounded once, after the epilogue. Where a caller lets partial sums be rounded, they are: four of them, added in an order that
+// ZERO_SHIM_TIMING decides. Misuse that a GPU might let pass is found: descriptors that were destroyed, an algorithm of another problem,
 // pointers that are less aligned than the heuristics were told, a workspace smaller than the algorithm's.
 //
 //===----------------------------------------------------------------------===//
+#include "test/CUDA/Shim/Report.h"
 #include "test/CUDA/Shim/Streams.h"
 #include "zero/Runtime/Base/NarrowFloats.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <cublasLt.h>
 #include <map>
@@ -37,6 +40,18 @@ struct Product {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;
   cublasOperation_t transposeA = CUBLAS_OP_N, transposeB = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void *bias = nullptr, *aux = nullptr; // what is read there, or written
+  int64_t auxLd = 0;
+
+  bool sumsA() const { return epilogue == CUBLASLT_EPILOGUE_BGRADA; }
+  bool sumsB() const { return epilogue == CUBLASLT_EPILOGUE_BGRADB; }
+  bool sumsColumns() const { return epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD; }
+  bool writesBias() const { return sumsA() || sumsB() || sumsColumns(); }
+  bool hasBias() const { return (epilogue & CUBLASLT_EPILOGUE_BIAS) != 0; }
+  bool hasGelu() const { return (epilogue & CUBLASLT_EPILOGUE_GELU) != 0; }
+  bool hasSlope() const { return (epilogue & 64) != 0; }
+  bool hasAux() const { return (epilogue & 128) != 0; }
 };
 struct Preference {
   uint64_t workspaceBytes = 0;
@@ -95,22 +110,67 @@ template <typename T> cublasStatus_t read(const char *call, const void *from, si
 /// What the words of an algorithm mean here: which problem it is for, and what it was promised.
 struct Algorithm {
   uint64_t problem, workspaceBytes, alignments;
+  uint32_t split, scheme; ///< parts that k is split in, and how their sums are added
+  uint32_t vectorAlignments; ///< of bias and aux
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3; }
-uint64_t problemOf(const Product &product, const Layout &a, const Layout &b, const Layout &d) {
+uint64_t problemOf(const Product &product, const Layout &a, const Layout &b, const Layout &c, const Layout &d) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (uint64_t value : {uint64_t(product.compute), uint64_t(product.scale), uint64_t(product.transposeA), uint64_t(product.transposeB)})
+  for (uint64_t value : {uint64_t(product.compute), uint64_t(product.scale), uint64_t(product.transposeA), uint64_t(product.transposeB), uint64_t(product.epilogue),
+                         uint64_t(product.auxLd)})
     hash = mix(hash, value);
-  for (const Layout *layout : {&a, &b, &d})
+  for (const Layout *layout : {&a, &b, &c, &d})
     for (uint64_t value : {uint64_t(layout->type), layout->rows, layout->columns, uint64_t(layout->ld), uint64_t(layout->batchStride), uint64_t(layout->batch)})
       hash = mix(hash, value);
   return hash;
 }
 
+/// How far bias and aux are aligned, each in 16 bits, up to 16.
+uint32_t vectorAlignments(const Product &product) {
+  auto alignment = [](const void *pointer) {
+    uint32_t bytes = 16;
+    while (reinterpret_cast<uintptr_t>(pointer) % bytes)
+      bytes /= 2;
+    return bytes;
+  };
+  return alignment(product.bias) | alignment(product.aux) << 16;
+}
+
+/// Empty, or what cublasLt.h asks of an epilogue and is not so.
+std::string checkEpilogue(const Product &product, const Layout &d) {
+  switch (product.epilogue) {
+  case CUBLASLT_EPILOGUE_DEFAULT:
+    return "";
+  case CUBLASLT_EPILOGUE_BIAS:
+  case CUBLASLT_EPILOGUE_GELU:
+  case CUBLASLT_EPILOGUE_GELU_AUX:
+  case CUBLASLT_EPILOGUE_GELU_BIAS:
+  case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
+  case CUBLASLT_EPILOGUE_DGELU:
+  case CUBLASLT_EPILOGUE_DGELU_BGRAD:
+  case CUBLASLT_EPILOGUE_BGRADA:
+  case CUBLASLT_EPILOGUE_BGRADB:
+    break;
+  default:
+    return "epilogue " + std::to_string(product.epilogue) + " is not simulated";
+  }
+  if (d.batch != 1)
+    return "an epilogue of a batch is not simulated";
+  if ((product.hasBias() || product.writesBias()) && !product.bias)
+    return "epilogue " + std::to_string(product.epilogue) + " needs CUBLASLT_MATMUL_DESC_BIAS_POINTER";
+  if (!product.hasAux())
+    return "";
+  if (!product.aux)
+    return "epilogue " + std::to_string(product.epilogue) + " needs CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER";
+  if (product.auxLd % 8 || product.auxLd < static_cast<int64_t>(d.rows))
+    return "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD is " + std::to_string(product.auxLd) + ", no multiple of 8 of at least the " + std::to_string(d.rows) + " rows";
+  return "";
+}
+
 /// Empty, or what does not fit together.
-std::string check(const Product &product, const Layout &a, const Layout &b, const Layout &d) {
+std::string check(const Product &product, const Layout &a, const Layout &b, const Layout &c, const Layout &d) {
   auto sizes = [](const Layout &layout, cublasOperation_t operation) {
     return operation == CUBLAS_OP_N ? std::pair(layout.rows, layout.columns) : std::pair(layout.columns, layout.rows);
   };
@@ -119,7 +179,9 @@ std::string check(const Product &product, const Layout &a, const Layout &b, cons
   auto text = [](uint64_t rows, uint64_t columns) { return std::to_string(rows) + " x " + std::to_string(columns); };
   if (k != otherK || d.rows != m || d.columns != n)
     return "a product of " + text(m, k) + " and " + text(otherK, n) + " does not give " + text(d.rows, d.columns);
-  for (const Layout *layout : {&a, &b, &d}) {
+  if (c.rows != d.rows || c.columns != d.columns)
+    return "a matrix C of " + text(c.rows, c.columns) + " for a matrix D of " + text(d.rows, d.columns);
+  for (const Layout *layout : {&a, &b, &c, &d}) {
     if (!layout->rows || !layout->columns)
       return "a matrix of " + text(layout->rows, layout->columns);
     if (layout->ld < static_cast<int64_t>(layout->rows))
@@ -132,7 +194,7 @@ std::string check(const Product &product, const Layout &a, const Layout &b, cons
   bool isDouble = d.type == CUDA_R_64F;
   if (isDouble != (product.compute == CUBLAS_COMPUTE_64F) || product.scale != (isDouble ? CUDA_R_64F : CUDA_R_32F))
     return "types of elements, sums and scales that do not go together";
-  return "";
+  return checkEpilogue(product, d);
 }
 
 /// The elements of op(layout) of one matrix as numbers, rows by columns: of a transposed operand the rows are its columns.
@@ -172,30 +234,117 @@ void store(const Layout &layout, std::byte *at, float value) {
   std::memcpy(at, &bits, 2);
 }
 
-/// D = op(A) op(B): each column of D is a sum, in the order of k, of columns of op(A).
+float load(const Layout &layout, const std::byte *at) {
+  if (layout.type == CUDA_R_32F) {
+    float number;
+    std::memcpy(&number, at, 4);
+    return number;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return layout.type == CUDA_R_16F ? zero::widenFloat16(bits) : zero::widenBFloat16(bits);
+}
+
+/// Memory as the host sees it.
+struct Operands {
+  const std::byte *a, *b, *c; ///< c: null where nothing is added
+  std::byte *d, *bias, *aux;
+};
+
+constexpr float kGeluRoot = 0.797884561f, kGeluCubic = 0.044715f;
+float gelu(float x) { return 0.5f * x * (1 + std::tanh(kGeluRoot * (x + kGeluCubic * x * x * x))); }
+float geluSlope(float x) {
+  float t = std::tanh(kGeluRoot * (x + kGeluCubic * x * x * x));
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kGeluRoot * (1 + 3 * kGeluCubic * x * x);
+}
+
+/// The parts that k is split in, first to last, in the order in which they are added.
+std::vector<uint32_t> partsOf(uint32_t split) {
+  std::vector<uint32_t> order(split);
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : setting("ZERO_SHIM_TIMING"))
+    hash = mix(hash, static_cast<unsigned char>(c));
+  for (uint32_t i = 0; i < split; ++i)
+    order[i] = i;
+  for (uint32_t left = split; left > 1; --left, hash = mix(hash, left))
+    std::swap(order[left - 1], order[(hash >> 17) % left]);
+  return order;
+}
+
+/// D = epilogue(op(A) op(B) + C): each column of D is a sum, in the order of k, of columns of op(A).
 template <typename Number>
-void multiply(const Product &product, const Layout &a, const Layout &b, const Layout &d, const std::byte *aData, const std::byte *bData,
-              std::byte *dData) {
+void multiply(const Product &product, const Layout &a, const Layout &b, const Layout &c, const Layout &d, const Operands &memory, uint32_t split) {
   bool tf32 = product.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   uint64_t k = product.transposeA == CUBLAS_OP_N ? a.columns : a.rows;
-  std::vector<Number> left, right, sums(d.rows);
+  std::vector<Number> left, right, sums(d.rows), part(d.rows);
+  std::vector<float> vector(product.sumsB() ? d.columns : d.rows);
+  const std::vector<uint32_t> parts = partsOf(split);
   for (int64_t batch = 0; batch < d.batch; ++batch) {
     if (batch == 0 || a.batchStride)
-      left = unpack<Number>(a, aData, batch, product.transposeA != CUBLAS_OP_N, tf32); // [k][m]
+      left = unpack<Number>(a, memory.a, batch, product.transposeA != CUBLAS_OP_N, tf32); // [k][m]
     if (batch == 0 || b.batchStride)
-      right = unpack<Number>(b, bData, batch, product.transposeB != CUBLAS_OP_N, tf32); // [n][k]
+      right = unpack<Number>(b, memory.b, batch, product.transposeB != CUBLAS_OP_N, tf32); // [n][k]
+    auto at = [&](const Layout &layout, auto *data, uint64_t row, uint64_t column) {
+      return data + (static_cast<uint64_t>(batch * layout.batchStride) + column * static_cast<uint64_t>(layout.ld) + row) * layout.elementBytes();
+    };
     for (uint64_t column = 0; column < d.columns; ++column) {
       std::fill(sums.begin(), sums.end(), Number(0));
-      for (uint64_t l = 0; l < k; ++l) {
-        Number factor = right[column * k + l];
-        const Number *from = left.data() + l * d.rows;
-        for (uint64_t row = 0; row < d.rows; ++row)
-          sums[row] += from[row] * factor;
+      for (uint32_t number : parts) {
+        std::fill(part.begin(), part.end(), Number(0));
+        for (uint64_t l = k * number / split; l < k * (number + 1) / split; ++l) {
+          Number factor = right[column * k + l];
+          const Number *from = left.data() + l * d.rows;
+          for (uint64_t row = 0; row < d.rows; ++row)
+            part[row] += from[row] * factor;
+        }
+        for (uint64_t row = 0; row < d.rows; ++row) {
+          if constexpr (sizeof(Number) == 4)
+            if (split > 1) { // each is rounded, and their sum
+              std::byte bits[4];
+              store(d, bits, part[row]);
+              store(d, bits, sums[row] + load(d, bits));
+              sums[row] = load(d, bits);
+              continue;
+            }
+          sums[row] += part[row];
+        }
       }
-      for (uint64_t row = 0; row < d.rows; ++row)
-        store(d, dData + (static_cast<uint64_t>(batch * d.batchStride) + column * static_cast<uint64_t>(d.ld) + row) * d.elementBytes(), sums[row]);
+      for (uint64_t row = 0; row < d.rows; ++row) {
+        Number &sum = sums[row];
+        if constexpr (sizeof(Number) == 8) {
+          if (memory.c) {
+            double addend;
+            std::memcpy(&addend, at(c, memory.c, row, column), 8);
+            sum += addend;
+          }
+        } else {
+          if (memory.c)
+            sum += load(c, at(c, memory.c, row, column));
+          if (product.hasBias())
+            sum += load(d, memory.bias + row * d.elementBytes());
+          std::byte *aux = product.hasAux() ? memory.aux + (column * static_cast<uint64_t>(product.auxLd) + row) * d.elementBytes() : nullptr;
+          if (product.hasGelu()) {
+            if (aux)
+              store(d, aux, sum);
+            sum = gelu(sum);
+          }
+          if (product.hasSlope())
+            sum *= geluSlope(load(d, aux));
+          if (product.sumsColumns())
+            vector[row] += sum;
+        }
+        store(d, at(d, memory.d, row, column), sum);
+      }
     }
   }
+  if (!product.writesBias())
+    return;
+  if constexpr (sizeof(Number) == 4)
+    for (uint64_t index = 0; index < vector.size(); ++index) {
+      for (uint64_t l = 0; l < k && !product.sumsColumns(); ++l)
+        vector[index] += product.sumsA() ? left[l * d.rows + index] : right[index * k + l];
+      store(d, memory.bias + index * d.elementBytes(), vector[index]);
+    }
 }
 
 } // namespace
@@ -283,6 +432,14 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product, cubl
     return read(call, value, size, found->transposeA);
   case CUBLASLT_MATMUL_DESC_TRANSB:
     return read(call, value, size, found->transposeB);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return read(call, value, size, found->epilogue);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return read(call, value, size, found->bias);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+    return read(call, value, size, found->aux);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+    return read(call, value, size, found->auxLd);
   default:
     return invalid(call, "attribute " + std::to_string(attribute) + " is not simulated");
   }
@@ -322,17 +479,20 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                                               int *count) {
   constexpr const char *call = "cublasLtMatmulAlgoGetHeuristic";
   Product *what = products.find(product);
-  Layout *left = layouts.find(a), *right = layouts.find(b), *result = layouts.find(d);
+  Layout *left = layouts.find(a), *right = layouts.find(b), *added = layouts.find(c), *result = layouts.find(d);
   Preference *preferred = preferences.find(preference);
-  if (!contexts.find(handle) || !what || !left || !right || !layouts.find(c) || !result || !preferred || requested < 1)
+  if (!contexts.find(handle) || !what || !left || !right || !added || !result || !preferred || requested < 1)
     return invalid(call, "a handle or descriptor is none");
-  if (std::string fault = check(*what, *left, *right, *result); !fault.empty())
+  if (std::string fault = check(*what, *left, *right, *added, *result); !fault.empty())
     return invalid(call, fault);
   *count = 0;
-  if (injectedFailure(call))
+  if (injectedFailure(call) || (result->type == CUDA_R_64F && what->epilogue != CUBLASLT_EPILOGUE_DEFAULT))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  const uint64_t sums = what->transposeA == CUBLAS_OP_N ? left->columns : left->rows;
+  const bool splits = (preferred->reductionSchemes & CUBLASLT_REDUCTION_SCHEME_INPLACE) && sums >= 32 && result->type != CUDA_R_64F;
   // Some of what it may have, so that a workspace that is not there is seen.
-  Algorithm algorithm{problemOf(*what, *left, *right, *result), std::min<uint64_t>(preferred->workspaceBytes, 4096), 0};
+  Algorithm algorithm{problemOf(*what, *left, *right, *added, *result), std::min<uint64_t>(preferred->workspaceBytes, 4096), 0, splits ? 4u : 1u,
+                      splits ? static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_INPLACE) : 0u, vectorAlignments(*what)};
   for (int i = 0; i < 4; ++i)
     algorithm.alignments |= static_cast<uint64_t>(preferred->alignments[i]) << (16 * i);
   results[0] = {};
@@ -344,9 +504,15 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *, cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
                                                     size_t size, size_t *written) {
-  uint32_t number = attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM ? 1 : 0; // one algorithm, number 0, which does not split
+  Algorithm algorithm;
+  std::memcpy(&algorithm, algo, sizeof algorithm);
+  uint32_t number = 0; // there is one algorithm
+  if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
+    number = algorithm.split;
+  if (attribute == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME)
+    number = algorithm.scheme;
   if (size != sizeof number)
     return invalid("cublasLtMatmulAlgoConfigGetAttribute", "an attribute of 4 bytes is read into " + std::to_string(size));
   std::memcpy(value, &number, sizeof number);
@@ -362,16 +528,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
   constexpr const char *call = "cublasLtMatmul";
   Context *context = contexts.find(handle);
   Product *what = products.find(product);
-  Layout *left = layouts.find(a), *right = layouts.find(b), *result = layouts.find(d);
-  if (!context || !what || !left || !right || !layouts.find(c) || !result || !algo)
+  Layout *left = layouts.find(a), *right = layouts.find(b), *added = layouts.find(c), *result = layouts.find(d);
+  if (!context || !what || !left || !right || !added || !result || !algo)
     return invalid(call, "a handle or descriptor is none, or there is no algorithm");
   if (deviceOf(stream) != context->device)
     return invalid(call, "the stream is not one of the handle's device");
-  if (std::string fault = check(*what, *left, *right, *result); !fault.empty())
+  if (std::string fault = check(*what, *left, *right, *added, *result); !fault.empty())
     return invalid(call, fault);
   Algorithm algorithm;
   std::memcpy(&algorithm, algo, sizeof algorithm);
-  if (algorithm.problem != problemOf(*what, *left, *right, *result))
+  if (algorithm.problem != problemOf(*what, *left, *right, *added, *result))
     return invalid(call, "the algorithm is that of another problem");
   if (workspaceBytes < algorithm.workspaceBytes || (algorithm.workspaceBytes && !workspace))
     return invalid(call, "the algorithm takes " + std::to_string(algorithm.workspaceBytes) + " bytes of workspace, there are " +
@@ -383,21 +549,40 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
     if (uint64_t alignment = algorithm.alignments >> (16 * i) & 0xffff; reinterpret_cast<uintptr_t>(pointers[i]) % alignment)
       return invalid(call, std::string("matrix ") + "ABCD"[i] + " is not a multiple of the " + std::to_string(alignment) +
                                " bytes that the heuristics were told");
+  const uint32_t alignments = vectorAlignments(*what);
+  if ((what->hasBias() || what->writesBias()) && (alignments & 0xffff) < (algorithm.vectorAlignments & 0xffff))
+    return invalid(call, "the bias is not a multiple of the " + std::to_string(algorithm.vectorAlignments & 0xffff) + " bytes that the heuristics saw");
+  if (what->hasAux() && alignments >> 16 < algorithm.vectorAlignments >> 16)
+    return invalid(call, "the auxiliary matrix is not a multiple of the " + std::to_string(algorithm.vectorAlignments >> 16) + " bytes that the heuristics saw");
   bool isDouble = result->type == CUDA_R_64F;
   auto isNumber = [&](const void *scalar, double wanted) {
     return isDouble ? *static_cast<const double *>(scalar) == wanted : *static_cast<const float *>(scalar) == static_cast<float>(wanted);
   };
-  if (!isNumber(alpha, 1) || !isNumber(beta, 0))
+  const bool adds = isNumber(beta, 1);
+  if (!isNumber(alpha, 1) || !(adds || isNumber(beta, 0)))
     return invalid(call, "scales other than 1 and 0 are not simulated");
+  if (adds && what->epilogue != CUBLASLT_EPILOGUE_DEFAULT && what->epilogue != CUBLASLT_EPILOGUE_BIAS)
+    return invalid(call, "a matrix C beside epilogue " + std::to_string(what->epilogue) + " is not simulated");
+  if (C == D && (added->ld != result->ld || added->batchStride != result->batchStride))
+    return invalid(call, "matrix C lies where D does, with other strides");
   if (injectedFailure(call))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   StreamWork work;
   work.name = call;
-  work.ranges = {{A, left->bytes(), Access::Read}, {B, right->bytes(), Access::Read}, {D, result->bytes(), Access::Write}, {workspace, algorithm.workspaceBytes, Access::Write}};
-  work.run = [=, what = *what, left = *left, right = *right, result = *result](std::span<std::byte *const> memory) {
+  const uint64_t element = result->elementBytes(), biasElements = !what->hasBias() && !what->writesBias() ? 0 : what->sumsB() ? result->columns : result->rows,
+                 auxElements = what->hasAux() ? (result->columns - 1) * static_cast<uint64_t>(what->auxLd) + result->rows : 0;
+  work.ranges = {{A, left->bytes(), Access::Read},
+                 {B, right->bytes(), Access::Read},
+                 {D, result->bytes(), Access::Write},
+                 {workspace, algorithm.workspaceBytes, Access::Write},
+                 {C, adds ? added->bytes() : 0, Access::Read},
+                 {what->bias, biasElements * element, what->writesBias() ? Access::Write : Access::Read},
+                 {what->aux, auxElements * element, what->hasGelu() ? Access::Write : Access::Read}};
+  work.run = [=, what = *what, left = *left, right = *right, added = *added, result = *result](std::span<std::byte *const> memory) {
     if (algorithm.workspaceBytes) // what it leaves there is nothing to read
       std::memset(memory[3], 0xa5, algorithm.workspaceBytes);
-    (isDouble ? multiply<double> : multiply<float>)(what, left, right, result, memory[0], memory[1], memory[2]);
+    (isDouble ? multiply<double> : multiply<float>)(what, left, right, added, result, {memory[0], memory[1], adds ? memory[4] : nullptr, memory[2], memory[5], memory[6]},
+                                                    algorithm.split);
     return CUDA_SUCCESS;
   };
   return enqueue(stream, std::move(work)) == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;

@@ -52,6 +52,16 @@ module attributes {plan.target = "cuda", plan.deterministic, plan.fast} {}
 
 // -----
 
+// expected-error @+1 {{'plan.tf32' is false but takes no value}}
+module attributes {plan.target = "cuda", plan.tf32 = false} {}
+
+// -----
+
+// expected-error @+1 {{'plan.tf32' says how cuda kernels compute, but 'plan.target' is not "cuda"}}
+module attributes {plan.tf32} {}
+
+// -----
+
 // expected-error @+1 {{'plan.fast' is true but takes no value}}
 module attributes {plan.target = "cuda", plan.fast = true} {}
 

@@ -37,7 +37,8 @@ TEST(Config, ReadsEveryKey) {
     "bf16": {"enabled": true},
     "fp16": {"enabled": true, "loss_scale": 1024, "initial_scale_power": 12, "loss_scale_window": 500, "hysteresis": 3,
              "consecutive_hysteresis": true, "min_loss_scale": 4, "auto_cast": true},
-    "communication_data_type": "fp16", "data_types": {"grad_accum_dtype": "bf16"}})"));
+    "allow_tf32": true, "communication_data_type": "fp16", "data_types": {"grad_accum_dtype": "bf16"}})"));
+  EXPECT_TRUE(c.allowTf32);
   EXPECT_EQ(c.trainBatch, 32);
   EXPECT_EQ(c.microBatch, 4);
   EXPECT_EQ(c.accumulationSteps, 2);
@@ -93,6 +94,7 @@ TEST(Config, Defaults) {
   EXPECT_EQ(c.prefetchElements, 0);
   EXPECT_EQ(c.persistenceThreshold, 0);
   EXPECT_EQ(c.bucketElements(), 500000000);
+  EXPECT_FALSE(c.allowTf32);
   EXPECT_FALSE(c.bf16);
   EXPECT_FALSE(c.fp16);
   EXPECT_EQ(c.lossScale, 0);

@@ -108,6 +108,9 @@ TEST(Fill, Refuses) {
             "kernel 'fill': count is -4, must not be negative");
 }
 
-TEST(Dispatch, Refuses) { EXPECT_EQ(runKernel("warp", {}, {}, {}).message(), "unknown kernel 'warp'"); }
+TEST(Dispatch, Refuses) {
+  EXPECT_EQ(runKernel("warp", {}, {}, {}).message(), "unknown kernel 'warp'");
+  EXPECT_EQ(runKernel("fused_matmul", {}, {}, {}).message(), "kernel 'fused_matmul': is of programs for GPUs");
+}
 
 } // namespace

@@ -136,6 +136,24 @@ TEST(SliceBytes, AttentionStaysInside) {
   }
 }
 
+/// There is no such kernel on CPUs: reads lhs, rhs, addend, bias, before, then writes.
+TEST(SliceBytes, FusedProducts) {
+  using Bytes = std::vector<uint64_t>;
+  auto bytes = [](std::vector<int64_t> epilogue) {
+    std::vector<int64_t> integers = {3, 1, 5, 8, 3, 0, 0, 0, 3, 0, 8, 0, 9};
+    integers.insert(integers.end(), epilogue.begin(), epilogue.end());
+    return kernelSliceBytes("fused_matmul", integers);
+  };
+  const uint64_t lhs = 30, rhs = 48, out = 2 * (4 * 9 + 8), dense = 80, row = 16;
+  EXPECT_EQ(*bytes({10, 1, 0, 0, 0}), (Bytes{lhs, rhs, 2 * (4 * 10 + 8), row, out}));
+  EXPECT_EQ(*bytes({0, 1, 1, 16, 0}), (Bytes{lhs, rhs, row, out, 2 * (4 * 16 + 8)}));
+  EXPECT_EQ(*bytes({0, 0, 1, 0, 0}), (Bytes{lhs, rhs, out}));
+  EXPECT_EQ(*bytes({0, 0, 2, 8, 3}), (Bytes{lhs, rhs, dense, out, row}));
+  EXPECT_EQ(*bytes({0, 0, 0, 0, 1}), (Bytes{lhs, rhs, out, row}));
+  EXPECT_EQ(*bytes({0, 0, 0, 0, 2}), (Bytes{lhs, rhs, out, 10}));
+  EXPECT_FALSE(bytes({0, 0, 0, 0}).has_value());
+}
+
 TEST(SliceBytes, NumbersThatFitNowhereAreTooMany) {
   constexpr int64_t kHuge = int64_t(1) << 62;
   constexpr uint64_t kTooMany = UINT64_MAX;

@@ -3,7 +3,7 @@
 #define ZERO_TRANSFORMS_NN_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
-// In the order of the pipeline: bind, fold, raise, verify (phase import); mix precision, differentiate, update, verify, widen, decompose, form groups,
+// In the order of the pipeline: bind, fold, raise, verify (phase import); mix precision, differentiate, update, verify, widen, decompose, fuse epilogues, form groups,
 // verify kernels (phase backward).
 
 def NNBindBatch : Pass<"nn-bind-batch", "::mlir::ModuleOp"> {
@@ -187,6 +187,21 @@ def NNDecomposeComposites : Pass<"nn-decompose-composites", "::mlir::ModuleOp"> 
     (* example: test/Transforms/NN/decompose-composites.mlir *)
   }];
   let options = [ListOption<"keep", "keep", "std::string", "Composites to leave whole, by op name.">];
+  let dependentDialects = ["::zero::nn::NNDialect"];
+}
+def NNFuseEpilogues : Pass<"nn-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Puts what cuBLASLt does to a product before it stores it into one group with the product.";
+  let description = [{
+    Of modules for target cuda, products of matrices of f32, f16 and bf16. A sum with a matrix that is computed before, a bias along the rows, GELU in its tanh form (with what it is
+    applied to, where that is read elsewhere), its gradient with the sum over the rows of that, or the sum over the rows of an
+    operand that a weight's gradient is made of. What lies between the product and the result is read by nothing else; it is not rounded, as the body says,
+    but kept in f32. GELU by erf stays, and so do matrices beside a GELU whose rows are no multiple of 8 elements, and what
+    would read parameters of two blocks of the model.
+
+    Input:  `%0 = nn.matmul %x, %w; %1 = nn.broadcast %b dims [1]; %2 = nn.add %0, %1`
+    Output: `%2 = nn.group(%x, %w, %b) { nn.matmul; nn.broadcast; nn.add; nn.yield }`
+    (* example: test/Transforms/NN/fuse-epilogues.mlir *)
+  }];
   let dependentDialects = ["::zero::nn::NNDialect"];
 }
 def NNFormGroups : Pass<"nn-form-groups", "::mlir::ModuleOp"> {

@@ -1,4 +1,7 @@
-//===- CopyLaunches.cpp - fill, strided_copy, and products over nothing ---===//
+//===- CopyLaunches.cpp - fill, strided_copy, and products ----------------===//
+//
+// Products are cuBLASLt's: here their numbers are checked, and those over nothing become zeros.
+//
 #include "lib/Runtime/Kernels/CUDA/LaunchText.h"
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/StridedCopyShape.h"
@@ -109,7 +112,14 @@ Launches kernels::planStridedCopy(Parameters &parameters, std::span<const double
   return std::vector<CudaLaunch>{text.finish()};
 }
 
-Launches kernels::planMatmul(Parameters &parameters, std::span<const double>, const CudaOptions &) {
+namespace {
+
+struct ProductSizes {
+  int64_t element, batch, m, n, k, outBatchStride, outLd;
+};
+
+/// The integers of matmul, checked.
+ProductSizes readProduct(Parameters &parameters) {
   int64_t element = parameters.next();
   if (element < 0 || element > static_cast<int64_t>(Element::BF16))
     parameters.fail("element type " + std::string(elementName(element)) + " is not supported, must be a float");
@@ -130,6 +140,42 @@ Launches kernels::planMatmul(Parameters &parameters, std::span<const double>, co
   if (batch > 1 && m * n > 0 && outBatchStride < (m - 1) * outLd + n)
     parameters.fail("out_batch_stride is " + std::to_string(outBatchStride) + ", must be at least the " +
                     std::to_string((m - 1) * outLd + n) + " elements of a matrix");
+  return {element, batch, m, n, k, outBatchStride, outLd};
+}
+
+} // namespace
+
+Launches kernels::planFusedMatmul(Parameters &parameters, std::span<const double>, const CudaOptions &) {
+  const ProductSizes product = readProduct(parameters);
+  const int64_t addendLd = parameters.size("addend_ld"), hasBias = parameters.next(), activation = parameters.next(), beforeLd = parameters.size("before_ld"),
+                biasGradient = parameters.next();
+  auto name = [](int64_t value) { return std::to_string(value); };
+  if (product.element == static_cast<int64_t>(Element::F64))
+    parameters.fail("element type f64 is not supported");
+  if (product.batch != 1 || product.m == 0 || product.n == 0 || product.k == 0)
+    parameters.fail("takes one product of matrices that have elements, not " + name(product.batch) + " x (" + name(product.m) + " x " + name(product.k) + " by " +
+                    name(product.k) + " x " + name(product.n) + ")");
+  if (addendLd && addendLd < product.n)
+    parameters.fail("addend_ld is " + name(addendLd) + ", must be at least the " + name(product.n) + " elements of a row");
+  if (activation < 0 || activation > 2)
+    parameters.fail("activation is " + name(activation) + ", outside [0, 3)");
+  if (biasGradient < 0 || biasGradient > 3)
+    parameters.fail("bias_gradient is " + name(biasGradient) + ", outside [0, 4)");
+  if (beforeLd ? activation == 0 : activation == 2)
+    parameters.fail("before_ld is " + name(beforeLd) + " with activation " + name(activation));
+  if (beforeLd && (beforeLd < product.n || beforeLd % 8))
+    parameters.fail("before_ld is " + name(beforeLd) + ", must be a multiple of 8 and at least the " + name(product.n) + " elements of a row");
+  // What cuBLASLt has an epilogue for, or we no use.
+  const bool sumsOperand = biasGradient == 1 || biasGradient == 2;
+  if ((addendLd && activation) || (hasBias && activation == 2) || (biasGradient == 3 && activation != 2) || (sumsOperand && (activation || hasBias || addendLd)))
+    parameters.fail("cannot combine addend_ld " + name(addendLd) + ", has_bias " + name(hasBias) + ", activation " + name(activation) + " and bias_gradient " +
+                    name(biasGradient));
+  ZERO_RETURN_IF_ERROR(parameters.finish());
+  return std::vector<CudaLaunch>();
+}
+
+Launches kernels::planMatmul(Parameters &parameters, std::span<const double>, const CudaOptions &) {
+  const auto [element, batch, m, n, k, outBatchStride, outLd] = readProduct(parameters);
   ZERO_RETURN_IF_ERROR(parameters.finish());
   if (k != 0 || batch == 0 || m == 0 || n == 0)
     return std::vector<CudaLaunch>();

@@ -6,7 +6,7 @@
 
 namespace zero::kernels {
 
-/// The matmul of KernelTable.inc, none of whose sizes is 0. `pointers`: lhs, rhs, out and the workspace.
+/// matmul and fused_matmul of KernelTable.inc, none of whose sizes is 0. `pointers`: reads, writes and the workspace.
 Expected<std::unique_ptr<CudaKernel>> prepareCublasLtMatmul(std::span<const int64_t> integers, std::span<void *const> pointers,
                                                             const CudaOptions &options, StreamDevice &device);
 

@@ -52,7 +52,7 @@ private:
 
 /// One function of (integers, reals) for each kernel of the table; `options` as planCudaLaunches.
 using LaunchPlanner = Launches(Parameters &parameters, std::span<const double> reals, const CudaOptions &options);
-LaunchPlanner planMatmul, planStridedCopy, planFill, planGather, planScatterAdd, planScatter, planTopK, planCumSum, planAttention,
+LaunchPlanner planMatmul, planFusedMatmul, planStridedCopy, planFill, planGather, planScatterAdd, planScatter, planTopK, planCumSum, planAttention,
     planAttentionGrad, planConv, planConvTranspose, planConvWeightGrad, planMaxPool, planSumPool, planSumSquares, planNorm;
 
 /// Bytes of their workspaces; the integers fit.

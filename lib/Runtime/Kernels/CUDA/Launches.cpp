@@ -11,7 +11,8 @@ struct Planned {
   LaunchPlanner *plan;
 };
 constexpr Planned kPlanners[] = {
-    {"matmul", planMatmul},          {"strided_copy", planStridedCopy},
+    {"matmul", planMatmul},          {"fused_matmul", planFusedMatmul},
+    {"strided_copy", planStridedCopy},
     {"fill", planFill},              {"gather", planGather},
     {"scatter_add", planScatterAdd}, {"scatter", planScatter},
     {"top_k", planTopK},             {"cumsum", planCumSum},
@@ -49,7 +50,7 @@ Expected<std::vector<CudaLaunch>> zero::planCudaLaunches(std::string_view name, 
 }
 
 bool zero::isCudaLibraryProduct(std::string_view name, std::span<const int64_t> integers) {
-  return name == "matmul" && integers.size() > 4 && integers[1] > 0 && integers[2] > 0 && integers[3] > 0 && integers[4] > 0;
+  return (name == "matmul" || name == "fused_matmul") && integers.size() > 4 && integers[1] > 0 && integers[2] > 0 && integers[3] > 0 && integers[4] > 0;
 }
 
 uint64_t zero::cudaWorkspaceBytes(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options) {
