@@ -575,7 +575,7 @@ def NN_IotaOp : NN_Op<"iota", [Pure, NN_NoGradient]> {
 //===----------------------------------------------------------------------===//
 
 def NN_GroupOp : NN_Op<"group", [Pure, NN_NoGradient, IsolatedFromAbove, SingleBlock]> {
-  let summary = "Ops that one generated kernel computes; made by `nn-form-groups` after differentiation.";
+  let summary = "Ops that one kernel computes: a generated one (`nn-form-groups`), or a product with what follows it (`nn-fuse-epilogues`).";
   let description = [{
     The body's arguments are the operands in order; `nn.yield` gives the results. Nothing inside is materialised but
     the results. Which groups exist depends on shapes and types only, never on stage, bucket or world size.
