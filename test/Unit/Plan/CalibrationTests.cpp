@@ -251,9 +251,9 @@ TEST_F(CalibratedTimeline, MessagesTakeTheCore) {
   rates.linkBytesPerSecond = 1e8;
   KernelRate messages;
   messages.kind = kMessages.str();
-  messages.bytesPerSecond = 2e8; // 5 ms each
+  messages.bytesPerSecond = 2e8; // 5 ms each, and as much beside the thread
   rates.kernels.push_back(messages);
-  EXPECT_EQ(predict(rates)[2].start, 10000000);
+  EXPECT_EQ(predict(rates)[2].start, 20000000);
   rates.linkBytesPerSecond = 0; // there are none
   EXPECT_EQ(predict(rates)[2].start, 2000000);
 }
