@@ -42,10 +42,11 @@ for stage, ranks in ((0, 2), (1, 3), (2, 2), (3, 3)):
             if mine and stage == 3:
                 part = value[held["parameter"][-1][0]:held["parameter"][-1][1]]
                 assert numpy.allclose([float(v) for v in mine.groups()], [part.min(), part.max()], rtol=1e-5), text
-        # The reduced gradient is the owned range, also where the rank keeps a whole buffer for its own contributions.
+        # The reduced gradient is the owned range, also where the rank keeps a whole buffer for its own contributions, and at stage 0 where
+        # it is gathered behind the norm only.
         for role, sharded in (("parameter", stage >= 3), ("gradient", stage >= 1), ("exp_avg", stage >= 1)):
             whole = [(0, value.size)]
-            if sharded:  # neighbours, from the first element to the last
+            if sharded or (role == "gradient" and held[role] != whole * ranks):  # neighbours, from the first element to the last
                 assert held[role][0][0] == 0 and held[role][-1][1] == value.size and all(a[1] == b[0] for a, b in zip(held[role], held[role][1:])), (name, role, held)
             else:
                 assert held[role] == whole * ranks, (name, role, held)
