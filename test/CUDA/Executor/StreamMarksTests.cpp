@@ -1,20 +1,19 @@
 //===- StreamMarksTests.cpp - What a stream has come to, on a GPU ---------===//
 #include "zero/Runtime/HAL/StreamMarks.h"
 #include "test/CUDA/Support/CompileText.h"
+#include "test/CUDA/Support/OnGpu.h"
 #include <chrono>
-#include <gtest/gtest.h>
 
 namespace zero {
 namespace {
 
-class StreamMarksOnGpu : public testing::Test {
+class StreamMarksOnGpu : public test::OnGpu {
 protected:
+  StreamMarksOnGpu() : OnGpu(64) {}
   void SetUp() override {
-    auto created = createCudaDevice(0);
-    if (!created.ok())
-      GTEST_SKIP() << created.status().message();
-    device = std::move(*created);
-    queue = device->createQueue({"compute", 8, /*onCallingThread=*/true}, failure);
+    OnGpu::SetUp();
+    if (!device)
+      return;
     auto compiled = test::compileText(*device, {"lib/Runtime/Kernels/CUDA/Mark.cuh"}, {});
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     program = std::move(*compiled);
@@ -29,9 +28,6 @@ protected:
     return all;
   }
 
-  Failure failure;
-  std::unique_ptr<StreamDevice> device;
-  std::unique_ptr<Queue> queue;
   std::unique_ptr<DeviceModule> program;
   std::unique_ptr<StreamMarks> marks;
 };
@@ -39,16 +35,16 @@ protected:
 /// Each replay of a graph passes its marks anew: what was captured is their names, not their numbers or times.
 TEST_F(StreamMarksOnGpu, ReplaysPassTheirMarksAnew) {
   const int64_t before = now();
-  ASSERT_TRUE(device->beginCapture(queue->stream()).ok());
-  ASSERT_TRUE(marks->put(10, queue->stream()).ok());
-  ASSERT_TRUE(marks->put(11, queue->stream()).ok());
-  auto graph = device->endCapture(queue->stream());
+  ASSERT_TRUE(device->beginCapture(compute->stream()).ok());
+  ASSERT_TRUE(marks->put(10, compute->stream()).ok());
+  ASSERT_TRUE(marks->put(11, compute->stream()).ok());
+  auto graph = device->endCapture(compute->stream());
   ASSERT_TRUE(graph.ok());
-  queue->finish();
+  compute->finish();
   EXPECT_TRUE(take().empty());
   for (int i = 0; i < 3; ++i)
-    ASSERT_TRUE((*graph)->launch(queue->stream()).ok());
-  queue->finish();
+    ASSERT_TRUE((*graph)->launch(compute->stream()).ok());
+  compute->finish();
   std::vector<StreamMarks::Passed> passed = take();
   ASSERT_EQ(passed.size(), 6u);
   // The device's clock is another one, and theirs were compared to within less than this.
@@ -66,22 +62,22 @@ TEST_F(StreamMarksOnGpu, ReplaysPassTheirMarksAnew) {
 /// The host looks while the stream goes on: what it was given and has not come to is not there yet.
 TEST_F(StreamMarksOnGpu, WhatAStreamHasNotComeToIsNotThere) {
   std::atomic<bool> goesOn = false;
-  ASSERT_TRUE(marks->put(1, queue->stream()).ok());
-  queue->finish();
+  ASSERT_TRUE(marks->put(1, compute->stream()).ok());
+  compute->finish();
   ASSERT_TRUE(device->callHost(
-                        queue->stream(),
+                        compute->stream(),
                         [](void *argument) {
                           while (!*static_cast<std::atomic<bool> *>(argument))
                             std::this_thread::yield();
                         },
                         &goesOn)
                   .ok());
-  ASSERT_TRUE(marks->put(2, queue->stream()).ok());
+  ASSERT_TRUE(marks->put(2, compute->stream()).ok());
   std::vector<StreamMarks::Passed> passed = take();
   ASSERT_EQ(passed.size(), 1u);
   EXPECT_EQ(passed[0].what, 1u);
   goesOn = true;
-  queue->finish();
+  compute->finish();
   passed = take();
   ASSERT_EQ(passed.size(), 1u);
   EXPECT_EQ(passed[0].what, 2u);
@@ -90,8 +86,8 @@ TEST_F(StreamMarksOnGpu, WhatAStreamHasNotComeToIsNotThere) {
 TEST_F(StreamMarksOnGpu, OfMoreMarksThanSlotsTheLastAreKept) {
   constexpr uint64_t kMore = 100;
   for (uint64_t i = 0; i < kMarkSlots + kMore; ++i)
-    ASSERT_TRUE(marks->put(i, queue->stream()).ok());
-  queue->finish();
+    ASSERT_TRUE(marks->put(i, compute->stream()).ok());
+  compute->finish();
   std::vector<StreamMarks::Passed> passed = take();
   ASSERT_EQ(passed.size(), kMarkSlots);
   for (uint64_t i = 0; i < kMarkSlots; ++i)

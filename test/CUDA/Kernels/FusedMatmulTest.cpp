@@ -113,12 +113,6 @@ void expectOnDevice(const std::vector<Product> &products, const CudaOptions &opt
   }
 }
 
-CudaOptions smallWorkspace() {
-  CudaOptions options;
-  options.matmulWorkspaceBytes = 1 << 16;
-  return options;
-}
-
 TEST(CudaFusedMatmul, Epilogues) {
   Numbers numbers(11);
   std::vector<Product> products;

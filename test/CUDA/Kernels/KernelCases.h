@@ -60,6 +60,13 @@ std::vector<Bytes> runOnHost(const Case &one);
 /// there is none.
 StreamDevice *device();
 
+/// A small workspace for products: tests look at all bytes of what they allocate.
+inline CudaOptions smallWorkspace() {
+  CudaOptions options;
+  options.matmulWorkspaceBytes = 1 << 16;
+  return options;
+}
+
 /// Compiles all kernels of the cases as one program, runs each on the device and on the CPU, and compares what they write, and that
 /// nothing else was written.
 void expectSameOnDevice(const std::vector<Case> &cases, const CudaOptions &options = {});

@@ -32,13 +32,6 @@ Case product(Numbers &numbers, int64_t element, int64_t batch, int64_t m, int64_
           {{element, out.elements(batch), kTolerance[element]}}};
 }
 
-/// A small workspace: tests look at all bytes of what they allocate.
-CudaOptions smallWorkspace() {
-  CudaOptions options;
-  options.matmulWorkspaceBytes = 1 << 16;
-  return options;
-}
-
 TEST(CudaMatmul, Layouts) {
   Numbers numbers(1);
   std::vector<Case> cases;

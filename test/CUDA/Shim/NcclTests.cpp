@@ -94,20 +94,26 @@ TEST_F(ShimNccl, AGroupSendsAndReceivesAtOnce) {
   });
 }
 
+/// A graph that adds the first of `values` over all ranks.
+CUgraphExec captureSum(Rank &self, CUdeviceptr values) {
+  CUgraph graph = nullptr;
+  CUgraphExec replay = nullptr;
+  EXPECT_CUDA(cuStreamBeginCapture(self.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  EXPECT_EQ(ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream), ncclSuccess);
+  EXPECT_CUDA(cuStreamEndCapture(self.stream, &graph));
+  EXPECT_CUDA(cuGraphInstantiate(&replay, graph, 0));
+  EXPECT_CUDA(cuGraphDestroy(graph));
+  return replay;
+}
+
 TEST_F(ShimNccl, ACapturedCollectiveRunsAtEachReplay) {
   runRanks(2, [](Rank &self) {
     CUdeviceptr values = self.upload({1.0f + static_cast<float>(self.rank)});
-    CUgraph graph = nullptr;
-    CUgraphExec replay = nullptr;
-    EXPECT_CUDA(cuStreamBeginCapture(self.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    EXPECT_EQ(ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream), ncclSuccess);
-    EXPECT_CUDA(cuStreamEndCapture(self.stream, &graph));
-    EXPECT_CUDA(cuGraphInstantiate(&replay, graph, 0));
+    CUgraphExec replay = captureSum(self, values);
     for (int i = 0; i < 3; ++i)
       EXPECT_CUDA(cuGraphLaunch(replay, self.stream));
     EXPECT_EQ(self.take(values, 1)[0], 12.0f); // 3, 6, 12
     EXPECT_CUDA(cuGraphExecDestroy(replay));
-    EXPECT_CUDA(cuGraphDestroy(graph));
   });
 }
 
@@ -122,13 +128,7 @@ TEST_F(ShimNccl, ACommunicatorWaitsForItsGraphs) {
   for (bool abort : {false, true})
     runRanks(1, [&](Rank &self) {
       CUdeviceptr values = self.upload({1});
-      CUgraph graph = nullptr;
-      CUgraphExec replay = nullptr;
-      EXPECT_CUDA(cuStreamBeginCapture(self.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-      EXPECT_EQ(ncclAllReduce(pointer(values), pointer(values), 1, ncclFloat32, ncclSum, self.communicator, self.stream), ncclSuccess);
-      EXPECT_CUDA(cuStreamEndCapture(self.stream, &graph));
-      EXPECT_CUDA(cuGraphInstantiate(&replay, graph, 0));
-      EXPECT_CUDA(cuGraphDestroy(graph));
+      CUgraphExec replay = captureSum(self, values);
       Blocking end([&] { EXPECT_EQ(abort ? ncclCommAbort(self.communicator) : ncclCommDestroy(self.communicator), ncclSuccess); });
       EXPECT_TRUE(end.isBlocked());
       EXPECT_CUDA(cuGraphExecDestroy(replay));
