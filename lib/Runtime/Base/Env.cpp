@@ -1,4 +1,4 @@
-//===- Env.cpp - Every environment variable that the runtime reads --------===//
+//===- Env.cpp - Every environment variable that the runtime reads or sets ===//
 #include "zero/Runtime/Base/Env.h"
 #include <cstdlib>
 #include <string>
@@ -28,6 +28,12 @@ std::string zero::env::cudaLibraryPath() {
 unsigned zero::env::launchedRank() {
   const char *value = rankVariable();
   return value ? static_cast<unsigned>(std::strtoul(value, nullptr, 10)) : 0;
+}
+
+void zero::env::chooseMessagesWithinMachine() {
+  const char *here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), *all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (here && all && std::string_view(here) == all)
+    ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
 }
 
 std::optional<unsigned> zero::env::launchedRank(std::string_view variables) {

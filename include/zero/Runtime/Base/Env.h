@@ -1,4 +1,4 @@
-//===- Env.h - Every environment variable that the runtime reads ----------===//
+//===- Env.h - Every environment variable that the runtime reads or sets --===//
 #ifndef ZERO_RUNTIME_BASE_ENV_H
 #define ZERO_RUNTIME_BASE_ENV_H
 
@@ -13,6 +13,9 @@ namespace zero::env {
 bool startedByMpirun();
 /// The rank that the launcher gave this process; 0 where none did.
 unsigned launchedRank();
+/// To be called before MPI starts. Where all ranks of the job are on this machine, OpenMPI takes messages of its own (OMPI_MCA_pml=ob1) at once,
+/// unless the user has chosen; it looks for no networks, of which its libraries know so many that this takes 0.2 s.
+void chooseMessagesWithinMachine();
 /// ZERO_TEST_DELAY_SEED: where set and not 0, every command of every rank starts late by times that the number decides. Default 0:
 /// no delays. For tests of the order that a plan's events give.
 uint64_t testDelaySeed();

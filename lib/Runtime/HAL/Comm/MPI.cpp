@@ -168,6 +168,7 @@ void endLate(const JobOptions &options, const std::string &where) {
 
 Status startMpi(const JobOptions &options) {
   Watchdog watchdog(options.timeoutSeconds, [&] { endLate(options, "starting MPI"); });
+  env::chooseMessagesWithinMachine();
   int granted = MPI_THREAD_SINGLE;
   if (int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &granted); code != MPI_SUCCESS)
     return Status::communication("MPI does not start: error " + std::to_string(code));
