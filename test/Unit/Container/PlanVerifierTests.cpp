@@ -206,6 +206,23 @@ const Fault faults[] = {
     {"command 6 gives kernel 'descend' 4 slices, and it takes 5", [](PlanT &p) { command(p, 1, 6).action.AsDispatch()->reads.pop_back(); }},
     {"gives kernel 'descend' slice 4 of 252 bytes, and it takes 256",
      [](PlanT &p) { setSize(command(p, 1, 6).action.AsDispatch()->writes[0], 252); }},
+    {"section 'micro_first' command 3 writes bytes 0..4 of buffer 'loss_sum' and writes bytes 0..",
+     [](PlanT &p) { p.buffers[14]->offset = p.buffers[5]->offset; p.arenas[0]->size_bytes += 16384; }},
+    {"section 'micro_first' command 1 writes bytes 0..512 of buffer 'gradient' and reads bytes 0..512 of buffer 'x', which overlap",
+     [](PlanT &p) { p.buffers[4]->offset = p.buffers[0]->offset + 64; }},
+    {"section 'micro_first' command 2 writes bytes 0..256 of buffer 'gradient' and reads bytes 0..512 of buffer 'gradient', which overlap",
+     [](PlanT &p) { setStride(*collective(p, 0, 2).target, 0); }},
+    {"section 'micro_first' command 2 writes bytes 0..512 of buffer 'gradient' and reads bytes 0..512 of buffer 'gradient', which overlap",
+     [](PlanT &p) { *collective(p, 0, 2).staging = *collective(p, 0, 2).source; }},
+    {"section 'micro_first' command 0 writes bytes 0..512 of buffer 'w' and reads bytes 64..320 of buffer 'w', which overlap",
+     [](PlanT &p) { *collective(p, 0, 0).source = schema::Slice(3, 64, 256, 0); }},
+    {"section 'micro_first' command 1 writes bytes 32..288 of buffer 'w' and reads bytes 0..256 of buffer 'w', which overlap",
+     [](PlanT &p) {
+       schema::CopyT copy;
+       copy.source = std::make_unique<Slice>(3, 0, 256, 0);
+       copy.target = std::make_unique<Slice>(3, 32, 256, 0);
+       command(p, 0, 1).action.Set(std::move(copy));
+     }},
     {"is in buffer 50 of 15", [](PlanT &p) { setBuffer(command(p, 0, 1).action.AsDispatch()->reads[0], 50); }},
     {"of buffer 'x'", [](PlanT &p) { setOffset(command(p, 0, 1).action.AsDispatch()->reads[0], uint64_t(-1)); }},
     {"of buffer 'gradient'", [](PlanT &p) { setStride(*collective(p, 0, 2).target, uint64_t(1) << 63); }},

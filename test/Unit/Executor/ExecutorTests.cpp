@@ -318,6 +318,11 @@ TEST_F(TinyRun, NamesWhatCannotBeBound) {
          auto &read = p.sections[0]->commands[3]->action.AsDispatch()->reads[0];
          read = schema::Slice(read.buffer(), 4, 508, 0);
        }},
+      {"kernel 'matmul' has slice 2 of 4 bytes in the ",
+       [](schema::PlanT &p) {
+         auto &writes = p.sections[0]->commands[3]->action.AsDispatch()->writes;
+         writes[0] = schema::Slice(writes[1].buffer(), 128, 4, 0);
+       }},
       {"kernel 'norm' takes 2 slices, the plan gives 3",
        [](schema::PlanT &p) {
          auto &reads = p.sections[1]->commands[2]->action.AsDispatch()->reads;

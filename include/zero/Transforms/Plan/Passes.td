@@ -46,6 +46,8 @@ def PlanVerify : Pass<"plan-verify", "::mlir::ModuleOp"> {
     - for every two accesses of different queues to overlapping bytes, one of them a write, events order them. All queues are idle
       between sections, so that this holds over sections and steps; what outlasts `update`, gathers into states of parameters, is
       proved against every command of `micro_first`, and its early gathers against those of `update`;
+    - no command writes over what it reads or writes itself, but where its kernel or collective can compute in place; slices of one buffer that
+      a kernel of the library goes through in strides may interleave;
     - what a command reads was written for it: through the same buffer, by this rank (of a sum over ranks that each rank has its range
       of, that range alone), in this section or, of states, in this step or before the run (`plan.state`, `plan.input` and
       `plan.step_scalar` say what the runtime fills and when). `micro_next` leaves what it finds;
