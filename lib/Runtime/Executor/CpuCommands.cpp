@@ -44,7 +44,8 @@ class CopyWork final : public CommandWork {
 public:
   CopyWork(std::byte *target, const std::byte *source, uint64_t size) : target(target), source(source), size(size) {}
   Status execute() override {
-    std::memmove(target, source, size);
+    if (size) // an arena without bytes has no address
+      std::memmove(target, source, size);
     return {};
   }
 
@@ -59,7 +60,8 @@ public:
   explicit ZeroWork(std::vector<ArenaBytes> targets) : targets(std::move(targets)) {}
   Status execute() override {
     for (auto [target, size] : targets)
-      std::memset(target, 0, size);
+      if (size)
+        std::memset(target, 0, size);
     return {};
   }
 
