@@ -58,7 +58,7 @@ if config.environment["ZERO_TEST_FULL"] == "1" or glob.glob(os.path.join(config.
 # The fuzz target is not part of `all`: tools/dev/test builds it, where clang has libFuzzer.
 if os.path.exists(os.path.join(config.zero_binary_dir, "bin", "zero-fuzz-import")):
     config.available_features.add("fuzzer")
-config.environment["ZERO_FUZZ_SECONDS"] = os.environ.get("ZERO_FUZZ_SECONDS", "60")
+config.environment["ZERO_FUZZ_SECONDS"] = os.environ.get("ZERO_FUZZ_SECONDS", "60" if config.environment["ZERO_TEST_FULL"] == "1" else "20")
 
 # The simulated CUDA libraries, where the headers of CUDA were found.
 shim = os.path.join(config.test_exec_root, "CUDA", "Shim", "lib")

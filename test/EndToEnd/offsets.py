@@ -7,6 +7,7 @@ it or one before it gathers. The bound is the largest sum of bytes, rounded up t
 import collections
 import itertools
 import json
+import os
 import pathlib
 import re
 import sys
@@ -96,8 +97,9 @@ def list_golden(folder):
             yield model, folder / f"{model}.onnx", 4, world, 3, 20000, 1, 4000
 
 
-def list_gpts(folder, layers):
-    ranks = itertools.cycle((2, 4, 8))
+def list_gpts(folder, layers, full):
+    """Each number of layers wide and narrow with every stage, prefetch and bucket; the largest with every one wide or narrow, in turns, unless `full`."""
+    ranks, turns = itertools.cycle((2, 4, 8)), itertools.count()
     for count in layers:
         for width, heads, sequence, vocabulary, batch in ((768, 12, 1024, 50257, 2), (128, 4, 128, 256, 8)):
             path = folder / f"gpt{count}-{width}.onnx"
@@ -105,6 +107,9 @@ def list_gpts(folder, layers):
             block = 12 * width * width
             for stage, prefetch, steps, bucket in ((0, 0, 1, block), (1, 0, 2, 2 * width * width), (2, 0, 2, block), (3, 0, 1, block), (3, 2 * block, 2, block),
                                                    (3, 6 * block, 1, 2 * width * width), (3, block, 1, 20 * block)):
+                ours = next(turns)
+                if count >= 48 and not full and (ours % 7 + ours // 7 + (count >= 96)) % 2:
+                    continue
                 yield f"gpt of {count} layers, width {width}", path, batch, next(ranks), stage, prefetch, steps, bucket + 20 * width
 
 
@@ -113,7 +118,7 @@ def main():
     parser.add_argument("--golden", type=pathlib.Path)
     parser.add_argument("--layers", type=int, nargs="*", default=[2, 3, 6, 12, 24, 48, 96])
     a = harness.parse(parser)
-    cases = list(list_golden(a.golden) if a.golden else list_gpts(a.work, a.layers))
+    cases = list(list_golden(a.golden) if a.golden else list_gpts(a.work, a.layers, os.environ.get("ZERO_TEST_FULL") == "1"))
     failures, worst = 0, 0
     for name, path, batch, ranks, stage, prefetch, steps, bucket in cases:
         (a.work / "config.json").write_text(json.dumps({
