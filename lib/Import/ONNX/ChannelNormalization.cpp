@@ -1,4 +1,5 @@
 //===- ChannelNormalization.cpp - Norms over batch, groups, channels and planes ---===//
+#include "ExporterCall.h"
 #include "OperatorTable.h"
 #include "Reduction.h"
 #include "Sliding.h"
@@ -85,8 +86,15 @@ Tensor alongImages(NodeContext &node, const Tensor &part, const Tensor &x) {
 // Batch normalization
 //===----------------------------------------------------------------------===//
 
+/// The torch.export-based exporter writes each batch normalization as one with running statistics, and keeps the
+/// call, whose sixth argument says whether PyTorch took those of the batch.
+bool normalisedWithBatch(const NodeContext &node) {
+  ExporterCall call = exporterCallOf(*node.node);
+  return call.function.contains("batch_norm") && call.argument(5) == "True";
+}
+
 /// With running statistics; or, in training, with those of the batch: then the outputs behind the first are
-/// the running ones moved towards the batch's.
+/// the running ones moved towards the batch's, and, before operator set 14, the batch's.
 LogicalResult buildBatchNormalization(NodeContext &node) {
   FailureOr<Tensor> x = floatsOfRank(node, 2);
   if (failed(x))
@@ -95,12 +103,10 @@ LogicalResult buildBatchNormalization(NodeContext &node) {
   for (int i = 1; i < node.node->output_size(); ++i)
     hasRunning |= !node.node->output(i).empty();
   bool training = node.opset >= 14 ? node.intAttribute("training_mode", 0) != 0 : hasRunning;
+  bool calledInTraining = !training && node.trains() && normalisedWithBatch(node);
   bool perChannel = node.opset >= 9 || node.intAttribute("spatial", 1) != 0;
   if (hasRunning && !training)
     return node.error() << "has running statistics as outputs, which need training_mode=1";
-  for (int i = 3; i < node.node->output_size(); ++i)
-    if (!node.node->output(i).empty())
-      return node.error() << "output " << i << " (saved statistics) is not supported";
   ArrayRef<Dim> shape = ArrayRef(x->shape).slice(1, perChannel ? 1 : x->rank() - 1);
   SmallVector<Tensor> parts; // scale, bias, mean, variance
   for (unsigned index = 1; index < 5; ++index) {
@@ -111,7 +117,7 @@ LogicalResult buildBatchNormalization(NodeContext &node) {
   }
   double epsilon = node.floatAttribute("epsilon", 1e-5f);
   Tensor distance, variance;
-  if (!training) {
+  if (!training && !calledInTraining) {
     distance = node.binary<nn::SubOp>(*x, alongImages(node, parts[2], *x));
     variance = parts[3];
   } else {
@@ -130,10 +136,16 @@ LogicalResult buildBatchNormalization(NodeContext &node) {
                                  node.binary<nn::MulOp>(batch[i], number(node, 1 - momentum, batch[i])));
       if (i + 1 < node.results.size() && failed(node.set(std::move(moved), i + 1)))
         return failure();
+      if (i + 3 < node.results.size() && failed(node.set(batch[i], i + 3)))
+        return failure();
     }
-    emitWarning(node.location) << "node '" << node.node->name()
-                               << "' (BatchNormalization) normalises with the statistics of each rank's micro-batch; "
-                                  "its running statistics stay as they are in training";
+    InFlightDiagnostic warning = emitWarning(node.location);
+    warning << "node '" << node.name()
+            << "' (BatchNormalization) normalises with the statistics of each rank's micro-batch; "
+               "its running statistics stay as they are in training";
+    if (calledInTraining)
+      warning << "; it stands in the file with training_mode=0, but the exporter notes that PyTorch called it in "
+                 "training mode: export after model.eval() to train with running statistics";
   }
   Tensor factor = node.binary<nn::MulOp>(parts[0], inverseRoot(node, variance, epsilon));
   return node.set(

@@ -2,6 +2,8 @@
 #include "Formula.h"
 #include "OperatorTable.h"
 
+#include "llvm/Support/Format.h"
+
 using namespace mlir;
 using namespace zero;
 using namespace zero::onnx_import;
@@ -289,9 +291,12 @@ LogicalResult buildDropout(NodeContext &node) {
       return failure();
     trains = node.scalarConstant(*given).value_or(1) != 0;
   }
-  if (trains && ratio != 0)
-    return node.error() << "training with dropout ratio " << ratio
-                        << " is not supported: export with ratio 0";
+  if (trains && ratio != 0) {
+    std::string number;
+    llvm::raw_string_ostream(number) << llvm::format("%g", ratio);
+    return node.error() << "training with dropout ratio " << number
+                        << " is not supported: export with ratio 0, or after model.eval()";
+  }
   // What is kept: everything. Before opset 10 the mask had the type of the data.
   if (node.results.size() > 1) {
     Type element = node.opset < 10 ? x->elementType() : Type(node.builder.getI1Type());

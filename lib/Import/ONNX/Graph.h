@@ -53,6 +53,8 @@ public:
   /// As NodeContext::parameterOfShape.
   mlir::FailureOr<Tensor> storedFloats(llvm::ArrayRef<float> numbers, bool scalar, llvm::StringRef name);
   mlir::FailureOr<std::optional<Tensor>> parameterOfShape(llvm::StringRef name, mlir::RankedTensorType type);
+  /// As NodeContext::trains.
+  bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }
   /// As NodeContext::dependsOnParameter.
   bool dependsOnParameter(mlir::Value value) const;
   /// As NodeContext::isWeight.
@@ -78,7 +80,6 @@ private:
     std::vector<std::pair<std::string, std::optional<Binding>>> hidden;
   };
 
-  bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }
   mlir::LogicalResult findLossOutput();
   static Needed findNeeded(const onnx::GraphProto &graph, llvm::ArrayRef<std::string> roots);
   mlir::LogicalResult checkOperators(const onnx::GraphProto &graph, const Needed &needed);

@@ -365,6 +365,8 @@ FailureOr<std::optional<Tensor>> Importer::parameterOfShape(StringRef name, Rank
   return std::optional<Tensor>(std::move(result));
 }
 
+bool NodeContext::trains() const { return importer->hasLoss(); }
+
 bool NodeContext::isWeight(Value value) const { return importer->isWeight(value); }
 
 bool Importer::dependsOnParameter(Value value) const {

@@ -187,6 +187,8 @@ public:
   mlir::FailureOr<std::optional<Tensor>> parameterOfShape(mlir::RankedTensorType type);
   /// Whether a trained parameter is among what `value` is computed from.
   bool dependsOnParameter(mlir::Value value) const;
+  /// Whether the model is imported with a loss, to be trained.
+  bool trains() const;
   /// Whether the value is stored in the model: a weight, trained or not.
   bool isWeight(mlir::Value value) const;
   /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.

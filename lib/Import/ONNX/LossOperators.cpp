@@ -5,8 +5,10 @@
 // the weights.
 //
 //===----------------------------------------------------------------------===//
+#include "ExporterCall.h"
 #include "Indexing.h"
 #include "OperatorTable.h"
+#include "Sliding.h"
 #include "Softmax.h"
 
 using namespace mlir;
@@ -19,9 +21,24 @@ namespace {
 struct Positions {
   Tensor loss;
   std::optional<Tensor> weight;
+  std::optional<Tensor> smooth; // what label smoothing adds, weighted: -smoothing / classes * sum(weight * log(p)) over classes
 };
 
-FailureOr<Positions> lossOfPositions(NodeContext &node, const Tensor &logProbabilities) {
+/// Operators of ONNX have no label smoothing. The torch.export-based exporter leaves it out and keeps the call:
+/// cross_entropy_loss(x, target, weight, reduction, ignore_index, label_smoothing).
+double labelSmoothingOf(NodeContext &node) {
+  ExporterCall call = exporterCallOf(*node.node);
+  double smoothing = 0;
+  if (!node.trains() || call.function != "cross_entropy_loss" || call.argument(5).getAsDouble(smoothing) || smoothing == 0)
+    return 0;
+  emitWarning(node.location) << "node '" << node.name() << "' (" << node.node->op_type()
+                             << ") stands in the file without label smoothing, but the exporter notes that PyTorch called it "
+                                "with label_smoothing="
+                             << call.argument(5) << ", which is trained with";
+  return smoothing;
+}
+
+FailureOr<Positions> lossOfPositions(NodeContext &node, const Tensor &logProbabilities, double smoothing) {
   const Tensor &x = logProbabilities;
   FailureOr<Tensor> target = node.input(1);
   if (failed(target))
@@ -48,7 +65,8 @@ FailureOr<Positions> lossOfPositions(NodeContext &node, const Tensor &logProbabi
   if (failed(linear))
     return failure();
   Tensor picked = node.reshape(gatherElements(node, x, *linear), classes.shape, {classes});
-  Positions result{node.unary<nn::NegOp>(picked), std::nullopt};
+  Positions result{node.unary<nn::NegOp>(picked), std::nullopt, std::nullopt};
+  Tensor terms = x;
   if (node.has(2)) {
     FailureOr<Tensor> weights = node.input(2);
     if (failed(weights))
@@ -62,25 +80,41 @@ FailureOr<Positions> lossOfPositions(NodeContext &node, const Tensor &logProbabi
     if (failed(index))
       return failure();
     result.weight = node.make<nn::GatherOp>(classes.shape, x.elementType(), weights->value, index->value, 0);
+    if (smoothing != 0)
+      terms = node.binary<nn::MulOp>(x, alongChannels(node, *weights, x));
+  }
+  if (smoothing != 0) {
+    if (!x.shape[1].isStatic()) {
+      node.error() << "needs a known number of classes for label smoothing, not " << x.type();
+      return failure();
+    }
+    Tensor sum = node.reduce(nn::ReduceKind::sum, terms, {1}, /*keepDims=*/false);
+    auto number = [&](double value) { return repeatLike(node, node.splat(value, x.elementType()), sum); };
+    result.smooth = node.binary<nn::MulOp>(sum, number(-smoothing / static_cast<double>(x.shape[1].value())));
+    result.loss = node.binary<nn::MulOp>(result.loss, number(1 - smoothing));
   }
   if (isIgnored) {
     Tensor one = repeatLike(node, node.splat(1, x.elementType()), *target);
     result.loss = select(node, *isIgnored, zero, result.loss);
+    if (result.smooth)
+      result.smooth = select(node, *isIgnored, zero, *result.smooth);
     result.weight = select(node, *isIgnored, zero, result.weight.value_or(one));
   }
   return result;
 }
 
-LogicalResult setLoss(NodeContext &node, const Tensor &logProbabilities) {
+LogicalResult setLoss(NodeContext &node, const Tensor &logProbabilities, double smoothing = 0) {
   std::string reduction = node.stringAttribute("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     return node.error() << "reduction '" << reduction << "' is not supported";
-  FailureOr<Positions> positions = lossOfPositions(node, logProbabilities);
+  FailureOr<Positions> positions = lossOfPositions(node, logProbabilities, smoothing);
   if (failed(positions))
     return failure();
   Tensor loss = positions->loss;
   if (positions->weight)
     loss = node.binary<nn::MulOp>(loss, *positions->weight);
+  if (positions->smooth)
+    loss = node.binary<nn::AddOp>(loss, *positions->smooth);
   if (reduction == "none")
     return node.set(std::move(loss));
   // The positions of a sample first: the batch is summed last.
@@ -120,7 +154,7 @@ LogicalResult buildSoftmaxCrossEntropyLoss(NodeContext &node) {
   if (failed(x))
     return failure();
   Tensor logProbabilities = logSoftmax(node, *x, 1);
-  if (failed(setLoss(node, logProbabilities)))
+  if (failed(setLoss(node, logProbabilities, labelSmoothingOf(node))))
     return failure();
   return node.set(std::move(logProbabilities), 1);
 }

@@ -6,6 +6,7 @@
 //   Gather(w, x), from  aten.embedding.default(args = (%p_w, %x, 1))   =>   warning: row 1 of 'w' is trained
 //
 //===----------------------------------------------------------------------===//
+#include "ExporterCall.h"
 #include "Graph.h"
 
 using namespace mlir;
@@ -21,16 +22,10 @@ void zero::onnx_import::warnOfPaddingRows(const Model &model, ArrayRef<Stored *>
   for (const onnx::NodeProto &node : model.graph().node()) {
     if (node.op_type() != "Gather" || node.input_size() < 1 || !trained.contains(node.input(0)))
       continue;
-    for (const onnx::StringStringEntryProto &property : node.metadata_props()) {
-      StringRef call = property.value();
-      if (property.key() != "pkg.torch.onnx.fx_node" || !call.consume_front("%"))
-        continue;
-      StringRef operands = call.split("[target=torch.ops.aten.embedding.default](args = (").second.split(')').first;
-      StringRef row = operands.split(',').second.split(',').second.split(',').first.trim();
-      uint64_t number;
-      if (!row.empty() && !row.getAsInteger(10, number) && told.insert(node.input(0)).second)
-        text += (Twine(text.empty() ? "row " : ", row ") + row + " of '" + node.input(0) + "'").str();
-    }
+    ExporterCall call = exporterCallOf(node);
+    uint64_t row;
+    if (call.function == "embedding" && !call.argument(2).getAsInteger(10, row) && told.insert(node.input(0)).second)
+      text += (Twine(text.empty() ? "row " : ", row ") + Twine(row) + " of '" + node.input(0) + "'").str();
   }
   if (!text.empty())
     emitWarning(location) << "trained, though padding_idx of PyTorch's Embedding keeps it from its gradient: " << text

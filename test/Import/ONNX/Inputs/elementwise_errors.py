@@ -19,7 +19,7 @@ CASES = [
     ("alpha is 0", lambda g: g.op("Celu", "x", alpha=0.0)),
     ("the bound 'min' is a 'tensor<i64>', the input a 'tensor<?x5x4xf32>'", lambda g: g.op("Clip", "x", g.const(1, I64))),
     ("the bound 'max' is a 'tensor<4xf32>', not a scalar", lambda g: g.op("Clip", "x", "", g.const(np.ones(4), F32))),
-    ("training with dropout ratio 5.000000e-01 is not supported: export with ratio 0",
+    ("training with dropout ratio 0.5 is not supported: export with ratio 0, or after model.eval()",
      lambda g: g.op("Dropout", "x", g.const(0.5, F32), g.const(True, bool))),
     ("element type FLOAT8E4M3FN is not supported", lambda g: g.op("Cast", "x", to=TensorProto.FLOAT8E4M3FN)),
     ("element type STRING is not supported", lambda g: g.op("Cast", "x", to=TensorProto.STRING)),
