@@ -38,7 +38,7 @@ struct Kernel {
 /// Every object exports one of these as zero_shim_object.
 struct Object {
   /// "sm_90" or "compute_90".
-  const char *architecture;
+  char architecture[16];
   unsigned kernelCount;
   const Kernel *kernels;
   /// Bytes of shared memory of the calling thread lie around here.

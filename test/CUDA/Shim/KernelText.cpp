@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/CUDA/Shim/KernelText.h"
+#include "test/CUDA/Shim/KernelObject.h"
+#include "test/CUDA/Shim/Report.h"
 #include <cctype>
 #include <vector>
 
@@ -166,7 +168,11 @@ private:
 
 } // namespace
 
-std::string hostText(std::string_view preprocessed, std::string_view architecture, bool checksShared) {
+/// Stands in objects where the architecture belongs.
+constexpr std::string_view kNoArchitecture = "@architecture@";
+static_assert(kNoArchitecture.size() < sizeof zero_shim::Object::architecture);
+
+std::string hostText(std::string_view preprocessed, bool checksShared) {
   Rewriter rewriter(preprocessed);
   std::string text = rewriter.run();
   text += "\n#line 1 \"what the simulated driver needs\"\nnamespace zero_shim {\nstatic const Kernel allKernels[] = {\n";
@@ -177,9 +183,18 @@ std::string hostText(std::string_view preprocessed, std::string_view architectur
           "static thread_local char sharedAnchor;\n"
           "static void *touchShared() { return &sharedAnchor; }\n"
           "}\nextern \"C\" __attribute__((visibility(\"default\"))) const zero_shim::Object zero_shim_object = {\"" +
-          std::string(architecture) + "\", " + std::to_string(rewriter.kernels.size()) +
+          std::string(kNoArchitecture) + "\", " + std::to_string(rewriter.kernels.size()) +
           ", zero_shim::allKernels, &zero_shim::touchShared, " + (checksShared ? "true" : "false") + "};\n";
   return text;
+}
+
+void setArchitecture(std::string &object, std::string_view architecture) {
+  size_t at = object.find(kNoArchitecture);
+  if (at == std::string::npos || object.find(kNoArchitecture, at + 1) != std::string::npos || architecture.size() > kNoArchitecture.size())
+    endProcess("setArchitecture", text("no one place for '", architecture, "' in a compiled object"));
+  std::string padded(architecture);
+  padded.resize(kNoArchitecture.size());
+  object.replace(at, padded.size(), padded);
 }
 
 } // namespace zero::shim

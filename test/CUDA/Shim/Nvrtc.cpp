@@ -15,6 +15,7 @@
 #include <iterator>
 #include <nvrtc.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,24 @@ std::string contentOf(const fs::path &path) {
 void writeFile(const fs::path &path, std::string_view content) {
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
+
+/// Held by one thread of all processes at a time.
+class FileLock {
+public:
+  explicit FileLock(const fs::path &path) : file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (file >= 0)
+      flock(file, LOCK_EX);
+  }
+  ~FileLock() {
+    if (file >= 0)
+      close(file);
+  }
+  FileLock(const FileLock &) = delete;
+  FileLock &operator=(const FileLock &) = delete;
+
+private:
+  int file;
+};
 
 /// FNV-1a: told apart by content, not secured against anybody.
 std::string hashOf(std::initializer_list<std::string_view> parts) {
@@ -163,8 +182,9 @@ nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
     endProcess("ZERO_SHIM_CHECK", text("'", check, "' is neither none, shared nor thread"));
 
   std::vector<std::string> preprocess = {ZERO_SHIM_COMPILER, "-x", "c++", "-E", "-nostdinc", "-nostdinc++", "-std=" + options.standard, "-include", ZERO_SHIM_HEADERS "/Emulation.h"};
-  std::string number = architectureNumber(options.architecture);
-  preprocess.push_back("-D__CUDA_ARCH__=" + number);
+  // A text that does not ask is the same for all architectures, and compiled once; the headers do not.
+  if (program.source.find("__CUDA_ARCH__") != std::string::npos)
+    preprocess.push_back("-D__CUDA_ARCH__=" + architectureNumber(options.architecture));
   preprocess.insert(preprocess.end(), options.definitions.begin(), options.definitions.end());
 
   // AVX2 and FMA, as the host's own kernels need; fmaf is then one instruction.
@@ -192,12 +212,21 @@ nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
   for (const char *header : kHeaders)
     headers += contentOf(fs::path(ZERO_SHIM_HEADERS) / header);
   std::error_code error;
-  const fs::path cache = cacheFolder(), object = cache / (hashOf({flags, headers, program.source, options.architecture, ZERO_SHIM_VERSION}) + ".so");
-  program.object = contentOf(object);
-  if (!program.object.empty())
+  const fs::path cache = cacheFolder(), object = cache / (hashOf({flags, headers, program.source, ZERO_SHIM_VERSION}) + ".so");
+  auto find = [&] {
+    program.object = contentOf(object);
+    if (program.object.empty())
+      return false;
+    setArchitecture(program.object, options.architecture);
+    return true;
+  };
+  if (find())
     return NVRTC_SUCCESS;
-
   fs::create_directories(cache, error);
+  // The threads of a compiler ask for all architectures at once: one of them compiles.
+  FileLock lock(fs::path(object).replace_extension(".lock"));
+  if (find())
+    return NVRTC_SUCCESS;
   std::string temporary = (cache / "compile-XXXXXX").string();
   if (!mkdtemp(temporary.data())) {
     program.log = text("cannot write into ", cache.string(), ": ", std::strerror(errno));
@@ -209,15 +238,15 @@ nvrtcResult compile(_nvrtcProgram &program, const Options &options) {
   preprocess.insert(preprocess.end(), {source.string(), "-o", plain.string()});
   bool done = runProgram(preprocess, log);
   if (done) {
-    writeFile(rewritten, hostText(contentOf(plain), options.architecture, check == "shared"));
+    writeFile(rewritten, hostText(contentOf(plain), check == "shared"));
     build.insert(build.end(), {rewritten.string(), "-o", made.string(), "-x", "none", (ownFolder() / "libcuda.so.1").string(), "-lm"});
     done = runProgram(build, log);
   }
   program.log = contentOf(log);
   if (done) {
-    program.object = contentOf(made);
-    // Others may compile the same: the last one wins, and nobody sees half a file.
+    // Nobody sees half a file.
     fs::rename(made, object, error);
+    done = find();
   }
   if (setting("ZERO_SHIM_KEEP").empty())
     fs::remove_all(folder, error);

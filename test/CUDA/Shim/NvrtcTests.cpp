@@ -1,5 +1,9 @@
 //===- NvrtcTests.cpp - The simulated NVRTC, and the race check -----------===//
 #include "test/CUDA/Shim/DriverTest.h"
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
 
 namespace zero::shim {
 namespace {
@@ -51,6 +55,27 @@ TEST(ShimNvrtc, OptionsAreThoseOfNvrtc) {
   outcome = compile(kNothing, {"--gpu-architecture=compute_90"});
   EXPECT_EQ(outcome.cubinSize, 0u);
   EXPECT_GT(outcome.ptxSize, 0u);
+}
+
+TEST(ShimNvrtc, ATextIsCompiledOnceForAllArchitecturesUnlessItAsks) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("zero-shim-cache-" + std::to_string(getpid()));
+  Setting cache("ZERO_SHIM_CACHE", folder.c_str());
+  auto objects = [&](const std::string &source) {
+    fs::remove_all(folder);
+    std::vector<std::thread> threads; // at once, as a compiler asks
+    for (const char *option : {"--gpu-architecture=sm_80", "--gpu-architecture=sm_90", "--gpu-architecture=compute_90"})
+      threads.emplace_back([&source, option] {
+        Outcome outcome = compile(source.c_str(), {option});
+        EXPECT_EQ(outcome.result, NVRTC_SUCCESS) << outcome.log;
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    return std::count_if(fs::directory_iterator(folder), fs::directory_iterator(), [](const auto &file) { return file.path().extension() == ".so"; });
+  };
+  EXPECT_EQ(objects(kNothing), 1);
+  EXPECT_EQ(objects(std::string(kNothing) + "static_assert(__CUDA_ARCH__ >= 800);\n"), 2);
+  fs::remove_all(folder);
 }
 
 TEST(ShimNvrtc, ABarrierThatIsNotThereCannotBeDropped) {
