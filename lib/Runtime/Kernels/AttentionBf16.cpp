@@ -26,6 +26,8 @@ inline __m512i rounded(const float *from) {
 /// Rows of bf16 at a stride into dense rows of `width`, with zeros at the end.
 void copyRows(const BFloat16Bits *source, int64_t stride, int64_t rows, int64_t headSize, int64_t width, float *target) {
   for (int64_t i = 0; i < rows; ++i, source += stride, target += width / 2) {
+    if (i + kFetchAhead < rows)
+      fetchRow(source + kFetchAhead * stride, headSize);
     memcpy(target, source, headSize * sizeof(BFloat16Bits));
     memset(reinterpret_cast<char *>(target) + headSize * sizeof(BFloat16Bits), 0, (width - headSize) * sizeof(BFloat16Bits));
   }
@@ -43,11 +45,14 @@ void pairRows(const float *rowsOf, int64_t rows, int64_t width, float *target) {
     }
 }
 
+inline void storeRounded(Vector value, float *target) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(target), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value.v)));
+}
+
 /// A row of `columns` floats as bf16.
 void roundRow(const float *row, int64_t columns, float *target) {
   for (int64_t c = 0; c < columns; c += Vector::kLanes)
-    _mm256_storeu_si256(reinterpret_cast<__m256i *>(target + c / 2),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(row + c))));
+    storeRounded(Vector::load(row + c), target + c / 2);
 }
 
 /// Rows of scores (at a distance of kAttentionBlock) as bf16 in pairs of rows; a missing last one is zeros.
@@ -95,15 +100,15 @@ void forwardItem(const AttentionArguments &x, int64_t b, int64_t h, float *works
         int64_t columns = roundUpToLine(seen);
         product<Pairs>(m, columns, half, {queries + i * half, half, 1}, keys, kAttentionBlock, scores, kAttentionBlock, false);
         for (int64_t r = 0; r < m; ++r) {
-          float *row = scores + r * kAttentionBlock, *sum = sums + (i + r) * width;
+          float *row = scores + r * kAttentionBlock;
           scaleRow(row, columns, x.scale);
           visibility.addMask(row, t0 + i + r, s0, seen);
-          float factor =
-              softmaxRow(row, visibility.visible(t0 + i + r, s0, seen), columns, maximum[i + r], total[i + r]);
-          if (factor != 1)
-            scaleRow(sum, width, factor);
-          roundRow(row, columns, probabilities + r * kAttentionBlock / 2);
         }
+        float factors[kTileRows];
+        softmaxRows(
+            scores, m, columns, [&](int64_t r) { return visibility.visible(t0 + i + r, s0, seen); }, maximum + i, total + i, factors,
+            [&](int64_t r, int64_t c, Vector p) { storeRounded(p, probabilities + (r * kAttentionBlock + c) / 2); });
+        scaleRows(sums + i * width, m, width, factors);
         product<Pairs>(m, width, (seen + 1) / 2, {probabilities, kAttentionBlock / 2, 1}, values, width, sums + i * width, width,
                        true);
       }
