@@ -21,6 +21,7 @@ def make_weights():
 
 
 def make_model(path, kind, integer):
+    predicted = kind if kind == TensorProto.DOUBLE else TensorProto.FLOAT  # of a model of float64 all is float64, its labels too
     def tensor(name, value):
         return helper.make_tensor(name, kind, value.shape, value.astype(np.float32).ravel().tolist())
 
@@ -29,10 +30,10 @@ def make_model(path, kind, integer):
              helper.make_node("Gemm", ["scaled", "w1", "b1"], ["h"], "first"), helper.make_node("Tanh", ["h"], ["t"], "tanh"),
              helper.make_node("Softmax", ["t"], ["s"], "softmax", axis=-1),
              helper.make_node("Add", ["s", "t"], ["a"], "add"),
-             helper.make_node("MatMul", ["a", "w2"], ["z"], "second"), helper.make_node("Cast", ["z"], ["y"], "cast_y", to=TensorProto.FLOAT)]
+             helper.make_node("MatMul", ["a", "w2"], ["z"], "second"), helper.make_node("Cast", ["z"], ["y"], "cast_y", to=predicted)]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 6]),
               helper.make_tensor_value_info("k", helper.np_dtype_to_tensor_dtype(np.dtype(integer)), ["batch", 1])]
-    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])],
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", predicted, ["batch", 3])],
                               [tensor(n, v) for n, v in make_weights().items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
 
@@ -67,7 +68,7 @@ def main():
     for name, (kind, integer, agreement) in TYPES.items():
         model, data, compiled = a.work / f"{name}.onnx", a.work / f"{name}.npz", a.work / f"{name}.bin"
         make_model(model, kind, integer)
-        np.savez(data, x=x, k=k.astype(integer), t=target)
+        np.savez(data, x=x, k=k.astype(integer), t=target.astype(np.float64 if name == "float64" else np.float32))
         wanted = train({n: np.asarray(v, np.float32).astype(np.float64) for n, v in make_weights().items()}, x.astype(np.float64), k, target)
         for ranks, stage in ((1, 0),) if name == "float64" else ((1, 0), (2, 0), (2, 3)):
             config.write_text(json.dumps({"train_micro_batch_size_per_gpu": BATCH // ranks, "zero_optimization": {"stage": stage},

@@ -159,7 +159,13 @@ LogicalResult Importer::addLoss() {
                                << "; a loss needs floats";
   node.location = NameLoc::get(StringAttr::get(context, "loss:" + lossOutput));
   OpBuilder &builder = node.builder;
-  Type sumType = RankedTensorType::get({}, element.isF64() ? element : builder.getF32Type());
+  // Losses, norms and rates are f32, also of a model that computes in f64.
+  const Type labelElement = element;
+  if (element.isF64()) {
+    prediction = node.cast(prediction, builder.getF32Type());
+    element = builder.getF32Type();
+  }
+  Type sumType = RankedTensorType::get({}, builder.getF32Type());
   Type countType = RankedTensorType::get({}, builder.getI64Type());
   if (options.labels.empty() && options.loss.kind != LossSpec::Kind::Output)
     return emitError(location) << "the loss of output '" << lossOutput
@@ -178,7 +184,7 @@ LogicalResult Importer::addLoss() {
     break;
   }
   case LossSpec::Kind::MeanSquaredError: {
-    FailureOr<Tensor> labels = addLabels(prediction.shape, element, prediction.value);
+    FailureOr<Tensor> labels = addLabels(prediction.shape, labelElement, prediction.value);
     if (failed(labels))
       return failure();
     Tensor target = node.cast(*labels, element);
