@@ -2,6 +2,7 @@
 #include "zero/Analysis/ParameterBlocks.h"
 #include "dialects/NN/NNOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -69,6 +70,30 @@ SmallVector<ParameterBlock> findParameterBlocks(func::FuncOp function) {
     previousNumbered = isNumbered;
   }
   return parameters;
+}
+
+ParameterReads::ParameterReads(func::FuncOp function) {
+  llvm::StringMap<unsigned> numbers;
+  for (const ParameterBlock &parameter : findParameterBlocks(function))
+    blocks[parameter.parameter] = numbers.try_emplace(parameter.block, numbers.size()).first->second;
+}
+
+bool ParameterReads::areOfOneBlock(ArrayRef<Value> operands) const {
+  std::optional<unsigned> first;
+  for (Value operand : operands) {
+    while (Operation *op = operand.getDefiningOp()) {
+      if (!isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op))
+        break;
+      operand = op->getOperand(0);
+    }
+    auto found = blocks.find(operand);
+    if (found == blocks.end())
+      continue;
+    if (first && *first != found->second)
+      return false;
+    first = found->second;
+  }
+  return true;
 }
 
 } // namespace zero

@@ -3,6 +3,7 @@
 #define ZERO_ANALYSIS_PARAMETERBLOCKS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include <string>
 
 namespace zero {
@@ -19,6 +20,18 @@ struct ParameterBlock {
 /// "h.0.attn.weight"); what follows one another without a number is a block too. In a model without any number it is
 /// a module, or, without modules, what follows a matrix up to the next one.
 llvm::SmallVector<ParameterBlock> findParameterBlocks(mlir::func::FuncOp function);
+
+/// Keeps a kernel from reading parameters of two blocks of the model: at stage 3 those of the second would be gathered before their time.
+class ParameterReads {
+public:
+  explicit ParameterReads(mlir::func::FuncOp function);
+  /// Whether the trained parameters among `operands` are of one block at most. Reshapes, transposes, slices and casts of a parameter
+  /// count as the parameter.
+  bool areOfOneBlock(llvm::ArrayRef<mlir::Value> operands) const;
+
+private:
+  llvm::DenseMap<mlir::Value, unsigned> blocks; ///< numbers, by parameter
+};
 
 } // namespace zero
 

@@ -130,7 +130,7 @@ public:
   explicit GroupFormer(func::FuncOp function)
       : block(function.getBody().front()), hasNarrowFloats(findNarrowFloats(block)),
         parameterValues(findParameterValues(function)),
-        blockNumbers(numberBlocks(function, parameterValues)), graph(buildGraph()) {}
+        parameters(function), graph(buildGraph()) {}
 
   LogicalResult run() {
     if (failed(findMembers()))
@@ -167,32 +167,6 @@ private:
         values.insert(op.getResult(0));
     }
     return values;
-  }
-
-  /// Equal for values of the same block's trained parameters alone.
-  static DenseMap<Value, unsigned> numberBlocks(func::FuncOp function, const DenseSet<Value> &parameterValues) {
-    llvm::StringMap<unsigned> numbers;
-    DenseMap<Value, unsigned> numbersOfValues;
-    for (const ParameterBlock &parameter : findParameterBlocks(function))
-      numbersOfValues[parameter.parameter] = numbers.try_emplace(parameter.block, numbers.size()).first->second;
-    for (Operation &op : function.front())
-      if (op.getNumResults() == 1 && parameterValues.contains(op.getResult(0)))
-        if (auto found = numbersOfValues.find(op.getOperand(0)); found != numbersOfValues.end())
-          numbersOfValues.try_emplace(op.getResult(0), unsigned(found->second));
-    return numbersOfValues;
-  }
-
-  bool readsOneBlock(ArrayRef<Value> operands) const {
-    std::optional<unsigned> first;
-    for (Value operand : operands) {
-      auto found = blockNumbers.find(operand);
-      if (found == blockNumbers.end())
-        continue;
-      if (first && *first != found->second)
-        return false;
-      first = found->second;
-    }
-    return true;
   }
 
   bool isOfParametersAlone(Operation *op) const {
@@ -337,7 +311,7 @@ private:
     SmallVector<Value> results = findResults(members);
     SmallVector<Operation *> ops = findOps(members, copies, results);
     SmallVector<Value> operands = findOperands(ops);
-    if (ops.size() > kMaxOps || operands.size() + results.size() > kMaxPointers || !readsOneBlock(operands))
+    if (ops.size() > kMaxOps || operands.size() + results.size() > kMaxPointers || !parameters.areOfOneBlock(operands))
       return false;
     OperandMaps operandMaps;
     FailureOr<KernelShape> shape = computeKernelShape(ops, results, nullptr, &operandMaps);
@@ -641,7 +615,7 @@ private:
   Block &block;
   bool hasNarrowFloats;
   DenseSet<Value> parameterValues;
-  DenseMap<Value, unsigned> blockNumbers;
+  ParameterReads parameters;
   DenseSet<Operation *> written; // light ops that count as members
   ClusterGraph graph;
   DenseSet<Operation *> isMember;                              // ops that groups compute, light ones apart

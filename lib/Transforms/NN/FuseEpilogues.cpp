@@ -41,10 +41,7 @@ struct Candidate {
 
 class EpilogueFuser {
 public:
-  explicit EpilogueFuser(func::FuncOp function) : function(function), block(function.front()) {
-    for (const ParameterBlock &parameter : findParameterBlocks(function))
-      blocks[parameter.parameter] = parameter.block;
-  }
+  explicit EpilogueFuser(func::FuncOp function) : function(function), block(function.front()), parameters(function) {}
 
   void run() {
     // What takes most first: a GELU takes the sum below it, its gradient the sum of its rows.
@@ -212,25 +209,6 @@ private:
     return operands;
   }
 
-  /// At stage 3 the parameters of another block would be gathered before their time.
-  bool readsOneBlock(ArrayRef<Value> operands) const {
-    std::optional<StringRef> first;
-    for (Value operand : operands) {
-      while (Operation *op = operand.getDefiningOp()) {
-        if (!isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(op))
-          break;
-        operand = op->getOperand(0);
-      }
-      auto known = blocks.find(operand);
-      if (known == blocks.end())
-        continue;
-      if (first && *first != known->second)
-        return false;
-      first = known->second;
-    }
-    return true;
-  }
-
   /// The sum over the rows of a matrix: in f32, then rounded.
   static Value sumRows(OpBuilder &builder, Location loc, Value matrix) {
     RankedTensorType type = typeOf(matrix), wide = type.clone(builder.getF32Type());
@@ -241,7 +219,7 @@ private:
 
   /// Makes the group, where one op of the block can compute all of it.
   bool fuse(const Candidate &candidate) {
-    if (!readsOneBlock(candidate.operands))
+    if (!parameters.areOfOneBlock(candidate.operands))
       return false;
     // What the results are made of, up to the operands.
     llvm::SetVector<Operation *> ops;
@@ -302,7 +280,7 @@ private:
 
   func::FuncOp function;
   Block &block;
-  DenseMap<Value, std::string> blocks;
+  ParameterReads parameters;
 };
 
 class NNFuseEpilogues : public impl::NNFuseEpiloguesBase<NNFuseEpilogues> {
