@@ -333,6 +333,24 @@ int64_t KernelShape::getItems() const {
   llvm_unreachable("every kind is listed");
 }
 
+SmallVector<KernelPass> KernelShape::planPasses(ArrayRef<Operation *> ops, ArrayRef<Value> results) const {
+  // Of as many elements as its result: it adds nothing up.
+  auto isTrivial = [](nn::ReduceOp op) {
+    return op.getOperand().getType().getNumElements() == op.getResult().getType().getNumElements();
+  };
+  int count = 1;
+  for (Operation *op : ops)
+    count = std::max(count, levels.lookup(op->getResult(0)) + 1);
+  SmallVector<KernelPass> passes(count);
+  for (Operation *op : ops)
+    if (auto reduce = dyn_cast<nn::ReduceOp>(op); reduce && !isTrivial(reduce))
+      passes[levels.lookup(reduce.getOperand())].reductions.push_back(reduce);
+  for (auto [i, result] : llvm::enumerate(results))
+    if (variesInside(result))
+      passes[levels.lookup(result)].results.push_back(i);
+  return passes;
+}
+
 FailureOr<KernelShape> computeKernelShape(ArrayRef<Operation *> ops, ValueRange results, std::string *why,
                                           OperandMaps *operandMaps) {
   return ShapeSolver(ops, results, why, operandMaps).solve();

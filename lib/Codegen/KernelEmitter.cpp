@@ -36,7 +36,9 @@ void KernelEmitter::emit(StringRef name) {
   if (shape.kind == KernelShape::Kind::Empty)
     return emitEmpty();
   emitUniformScalars();
-  planPasses();
+  passes = shape.planPasses(ops, results);
+  if (shape.kind != KernelShape::Kind::Column)
+    planSaved();
   if (shape.kind == KernelShape::Kind::Column)
     emitColumns();
   else if (shape.kind == KernelShape::Kind::Elementwise && shape.outer == 1 && shape.inner > 1)
@@ -144,10 +146,6 @@ Value KernelEmitter::getOffset(Value value, Value row) {
 
 Type KernelEmitter::elementOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
-}
-
-bool KernelEmitter::isTrivial(nn::ReduceOp op) {
-  return op.getOperand().getType().getNumElements() == op.getResult().getType().getNumElements();
 }
 
 bool KernelEmitter::isSplat(Value value) const { return value.getDefiningOp<nn::ConstantOp>() != nullptr; }

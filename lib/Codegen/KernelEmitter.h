@@ -30,12 +30,7 @@ private:
     int level;            ///< the pass: reductions of operands below this level are known
     llvm::DenseMap<mlir::Value, mlir::Value> vectors;
   };
-  /// What one pass over a row computes.
-  struct Pass {
-    llvm::SmallVector<nn::ReduceOp> reductions;
-    llvm::SmallVector<unsigned> results;
-    llvm::SmallVector<mlir::Value> saved;
-  };
+  using Pass = KernelPass;
   struct Scratch {
     mlir::Value pointer;
     int level;
@@ -52,7 +47,6 @@ private:
   mlir::Value getDigits(llvm::ArrayRef<IndexDigit> digits, mlir::Value row);
   bool isSplat(mlir::Value value) const;
   bool isUniform(mlir::Value value) const;
-  static bool isTrivial(nn::ReduceOp op);
   static mlir::Type elementOf(mlir::Value value);
   mlir::Value getScalar(mlir::Value value);
   mlir::Value getVector(mlir::Value value, Chunk &chunk);
@@ -64,7 +58,7 @@ private:
   void closeLoop(mlir::scf::ForOp loop, mlir::ValueRange carried = {});
 
   // Rows (RowKernel.cpp).
-  void planPasses();
+  void planSaved();
   void collectNeeded(mlir::Value value, llvm::SetVector<mlir::Value> &needed);
   void markSaved(mlir::Value value, int level, llvm::DenseMap<mlir::Value, int> &firstPass,
                  llvm::DenseSet<mlir::Value> &seen);

@@ -58,20 +58,8 @@ void KernelEmitter::markSaved(Value value, int level, DenseMap<Value, int> &firs
     markSaved(operand, level, firstPass, seen);
 }
 
-void KernelEmitter::planPasses() {
-  int levels = 1;
-  for (Operation *op : ops)
-    levels = std::max(levels, shape.levels.lookup(op->getResult(0)) + 1);
-  passes.resize(levels);
-  for (Operation *op : ops)
-    if (auto reduce = dyn_cast<nn::ReduceOp>(op); reduce && !isTrivial(reduce))
-      passes[shape.levels.lookup(reduce.getOperand())].reductions.push_back(reduce);
-  for (auto [i, result] : llvm::enumerate(results))
-    if (shape.variesInside(result))
-      passes[shape.levels.lookup(result)].results.push_back(i);
-  if (shape.kind == KernelShape::Kind::Column)
-    return;
-
+/// Which expensive values a pass over a row keeps for later ones, as far as there is room.
+void KernelEmitter::planSaved() {
   DenseMap<Value, int> firstPass;
   auto roots = [&](Pass &pass) {
     SmallVector<Value> values;
@@ -81,7 +69,7 @@ void KernelEmitter::planPasses() {
       values.push_back(results[i]);
     return values;
   };
-  for (int level = 0; level < levels; ++level) {
+  for (int level = 0; level < static_cast<int>(passes.size()); ++level) {
     llvm::SetVector<Value> needed;
     for (Value value : roots(passes[level]))
       collectNeeded(value, needed);

@@ -33,6 +33,13 @@ using IndexMap = llvm::SmallVector<IndexDigit, 2>;
 inline constexpr int64_t kVectorElements = 16;
 inline constexpr int64_t kCellElements = 64;
 
+/// What one pass over the points of an item computes.
+struct KernelPass {
+  llvm::SmallVector<nn::ReduceOp> reductions;
+  llvm::SmallVector<unsigned> results;  ///< indices
+  llvm::SmallVector<mlir::Value> saved; ///< for later passes; each generator decides on its own
+};
+
 /// The iteration space is outer x reduced x inner points.
 struct KernelShape {
   enum class Kind {
@@ -57,6 +64,8 @@ struct KernelShape {
   bool variesInside(mlir::Value value) const;
   /// Independent outputs that threads may split: rows, column tiles, or cells of a flat elementwise kernel.
   int64_t getItems() const;
+  /// The passes that `results`, made by `ops`, take, by level; results that do not vary inside are of none.
+  llvm::SmallVector<KernelPass> planPasses(llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<mlir::Value> results) const;
 };
 
 /// How the broadcasts of a kernel read values from outside it.

@@ -20,7 +20,7 @@ std::string CudaEmitter::emit(StringRef name) {
   out.open("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(schedule.threads) + ") " + name.str() + "(" + getParameters() + ")");
   if (schedule.form != Form::Fill) {
     emitUniformScalars();
-    planPasses();
+    passes = shape.planPasses(ops, results);
   }
   switch (schedule.form) {
   case Form::Points:
@@ -52,10 +52,6 @@ std::string CudaEmitter::getParameters() const {
 }
 
 Type CudaEmitter::elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
-bool CudaEmitter::isTrivial(nn::ReduceOp op) {
-  return op.getOperand().getType().getNumElements() == op.getResult().getType().getNumElements();
-}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -290,19 +286,6 @@ void CudaEmitter::emitScalarResults() {
 //===----------------------------------------------------------------------===//
 // Passes
 //===----------------------------------------------------------------------===//
-
-void CudaEmitter::planPasses() {
-  int levels = 1;
-  for (Operation *op : ops)
-    levels = std::max(levels, shape.levels.lookup(op->getResult(0)) + 1);
-  passes.resize(levels);
-  for (Operation *op : ops)
-    if (auto reduce = dyn_cast<nn::ReduceOp>(op); reduce && !isTrivial(reduce))
-      passes[shape.levels.lookup(reduce.getOperand())].reductions.push_back(reduce);
-  for (auto [i, result] : llvm::enumerate(results))
-    if (shape.variesInside(result))
-      passes[shape.levels.lookup(result)].results.push_back(i);
-}
 
 /// Adds the elements that `value` is computed from in the pass of `level`.
 void CudaEmitter::collectNeeded(Value value, int level, llvm::SetVector<Value> &needed) const {

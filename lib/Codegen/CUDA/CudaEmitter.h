@@ -32,12 +32,7 @@ private:
   struct Name {
     std::string value, packed;
   };
-  /// What one pass over a row computes.
-  struct Pass {
-    llvm::SmallVector<nn::ReduceOp> reductions;
-    llvm::SmallVector<unsigned> results;
-    llvm::SmallVector<mlir::Value> saved; ///< for later passes
-  };
+  using Pass = KernelPass;
   /// One element of the innermost dimension.
   struct Element {
     int level = 0;        ///< the pass: reductions of operands below this level are known
@@ -52,7 +47,6 @@ private:
 
   // Values (CudaEmitter.cpp).
   static mlir::Type elementOf(mlir::Value value);
-  static bool isTrivial(nn::ReduceOp op);
   static bool isSplat(mlir::Value value) { return value.getDefiningOp<nn::ConstantOp>() != nullptr; }
   bool isUniform(mlir::Value value) const { return shape.getMap(value).empty() && shape.levels.lookup(value) == 0; }
   std::string newName(llvm::StringRef prefix) { return prefix.str() + std::to_string(counts[prefix]++); }
@@ -66,7 +60,6 @@ private:
   void emitUniformScalars();
   void emitRowScalars(int level, int firstPass = 0);
   void emitScalarResults();
-  void planPasses();
   void collectNeeded(mlir::Value value, int level, llvm::SetVector<mlir::Value> &needed) const;
   llvm::SetVector<mlir::Value> collectNeeded(const Pass &pass, int level) const;
 
