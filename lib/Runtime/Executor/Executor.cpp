@@ -262,6 +262,8 @@ Status Executor::Impl::build() {
   microNext = findSection("micro_next");
   update = findSection("update");
   predict = findSection("predict");
+  if (microFirst)
+    microFirst->beginsStep = true;
   for (size_t i = 0; i < sections.size(); ++i)
     ZERO_RETURN_IF_ERROR(buildSection(*records(plan.sections())[static_cast<uint32_t>(i)], factory, sections[i]));
   return {};

@@ -40,6 +40,7 @@ struct Section {
   std::vector<std::unique_ptr<Event>> events;
   std::vector<Step> steps;
   std::array<bool, kQueueCount> outlasting = {}; ///< queues whose commands the section does not wait for
+  bool beginsStep = false; ///< proved beside what crosses the end of the step before: its commands wait for what they need of that
   uint64_t instance = 0; ///< how often it ran: what its events count
   size_t submitted = 0;  ///< of its commands, the early ones that the section before has submitted for its next run
   std::unique_ptr<SectionRuns> runs = std::make_unique<SectionRuns>();

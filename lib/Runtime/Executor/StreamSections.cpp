@@ -261,8 +261,7 @@ Status StreamSections::run(Section &section, Section *next, bool followed, uint6
   const Pass pass = {frameOf(section, next), section.instance, updates, std::exchange(section.submitted, 0)};
   if (!followed)
     next = nullptr;
-  // The first section of a step was proved beside what crosses the end of the one before.
-  if (section.name != "micro_first")
+  if (!section.beginsStep)
     joinAcross();
   const bool crosses = !pass.frame.behind.empty() || (next && !next->steps.empty() && !next->steps.front().early.empty());
   if (crosses)
