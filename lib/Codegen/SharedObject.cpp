@@ -1,4 +1,4 @@
-//===- SharedObject.cpp - Links an object file with lld -------------------===//
+//===- SharedObject.cpp - Links an object file ----------------------------===//
 #include "ObjectCode.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -12,7 +12,8 @@ using namespace llvm;
 namespace zero {
 
 static std::string findLinker() {
-  for (StringRef name : {"ld.lld-22", "ld.lld"})
+  // The quickest to start first: kernels are small, and lld loads all of LLVM.
+  for (StringRef name : {"ld.bfd", "ld.lld-22", "ld.lld"})
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
       return *path;
   return {};
@@ -22,7 +23,7 @@ Expected<std::string> linkSharedObject(const std::string &object) {
   std::string linker = findLinker();
   if (linker.empty())
     return Status::programFailed(
-        "generated kernels are linked by ld.lld-22, which is not on the PATH; apt-get install lld-22");
+        "generated kernels are linked by ld.bfd or ld.lld, neither of which is on the PATH; apt-get install binutils");
   SmallString<128> objectPath, outputPath, messagePath;
   if (sys::fs::createTemporaryFile("zero-kernels", "o", objectPath) ||
       sys::fs::createTemporaryFile("zero-kernels", "so", outputPath) ||
