@@ -15,9 +15,11 @@ import os
 import pathlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 import numpy as np
 
@@ -26,6 +28,7 @@ import suite
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 60
+of_thread = threading.local()
 
 
 @dataclasses.dataclass
@@ -43,6 +46,25 @@ def run(command):
     except subprocess.TimeoutExpired as late:
         return None, f"took longer than {SECONDS} s: {(late.output or b'')[-300:]}"
     return result.returncode, result.stdout
+
+
+class Compiler:
+    """zero-compile, loaded once for all cases of a thread (compile-server.cpp)."""
+
+    def __init__(self, tools):
+        self.server = subprocess.Popen([tools / "compile-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, arguments, log):
+        """(exit code, output); no exit code: what a signal did."""
+        self.server.stdin.write("\t".join(str(word) for word in [log, "zero-compile", *arguments]) + "\n")
+        self.server.stdin.flush()
+        answer = self.server.stdout.readline()
+        if not answer:
+            sys.exit(f"compile-server ended with exit code {self.server.wait()}")
+        code, text = int(answer), log.read_text(errors="replace")
+        if code == -signal.SIGALRM:
+            return None, f"took longer than a minute: {text[-300:]}"
+        return code, text
 
 
 def first_reason(text):
@@ -91,10 +113,12 @@ def compare(case, number, path):
 
 def run_data_set(case, number, tools, work):
     program, output = work / "compiled.bin", work / "out.npz"
-    command = [tools / "zero-compile", case.folder / "model.onnx", "--loss=none", "-o", program]
-    command += [f"--bind-input={name}={path}" for index, name in enumerate(case.bound)
+    arguments = [case.folder / "model.onnx", "--loss=none", "-o", program]
+    arguments += [f"--bind-input={name}={path}" for index, name in enumerate(case.bound)
                 if (path := case.folder / f"bound{number}.{index}.npy").exists()]
-    code, text = run(command)
+    if not hasattr(of_thread, "compiler"):
+        of_thread.compiler = Compiler(tools)
+    code, text = of_thread.compiler.run(arguments, work / "log")
     if code == 3:
         reason = first_reason(text)
         return ("refused", reason) if reason else ("failed", "exit code 3 without a reason: " + text)
@@ -157,7 +181,7 @@ def main():
     parser.add_argument("--filter", default="", metavar="REGEX", help="only cases whose name matches somewhere")
     parser.add_argument("--verbose", action="store_true", help="print each case with the tool's message")
     parser.add_argument("--build", default=str(ROOT / "build"), metavar="DIR", help="the build folder")
-    parser.add_argument("--bin", metavar="DIR", help="the folder of zero-compile and zero-run (default: bin of the build folder)")
+    parser.add_argument("--bin", metavar="DIR", help="the folder of compile-server and zero-run (default: bin of the build folder)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="cases at once")
     parser.add_argument("--check", action="store_true", help="also assert the floor and the groups that must pass")
     arguments = parser.parse_args()
