@@ -17,7 +17,8 @@ template <typename... Args> static Error fail(const char *format, Args &&...args
 
 static StringRef lastPart(StringRef path) { return path.contains('.') ? path.rsplit('.').second : path; }
 
-/// The known path nearest to `path`: by all of it, or by its last part, wherever a key of that name belongs.
+/// The known path nearest to `path`: by all of it, or by its last part, wherever a key of that name belongs. Empty where none is
+/// like it: two of three letters equal, or the beginning of a key.
 static std::string nearestKey(StringRef path) {
   std::string best;
   unsigned bestDistance = ~0u;
@@ -35,7 +36,8 @@ static std::string nearestKey(StringRef path) {
     if (key.path.contains('.'))
       consider(key.path.split('.').first);
   }
-  return best;
+  StringRef name = lastPart(path);
+  return bestDistance * 3 <= name.size() || lastPart(best).starts_with(name) ? best : "";
 }
 
 static std::string typeName(const llvm::json::Value &value) {
@@ -139,8 +141,12 @@ static Error readObject(const llvm::json::Object &object, StringRef prefix, Trai
     for (const ConfigKey &key : getConfigKeys())
       if (key.path == path)
         found = &key;
-    if (!found)
-      return failAt({path}, "unknown key '{0}'; the nearest known one is '{1}'", path, nearestKey(path));
+    if (!found) {
+      std::string nearest = nearestKey(path);
+      if (nearest.empty())
+        return failAt({path}, "unknown key '{0}', and no known one is like it; zero-compile --help-config lists them", path);
+      return failAt({path}, "unknown key '{0}'; the nearest known one is '{1}'", path, nearest);
+    }
     if (Error error = readKey(*found, entry.second, config))
       return error;
     config.given.insert(path);

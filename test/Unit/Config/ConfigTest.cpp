@@ -147,6 +147,13 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "unknown key 'zero_optimization.stge'; the nearest known one is 'zero_optimization.stage'");
   EXPECT_EQ(parseError(R"({"stage": 1})"), "unknown key 'stage'; the nearest known one is 'zero_optimization.stage'");
   EXPECT_EQ(parseError(R"({"optimizer": {"params": {"learning_rate": 1}}})").substr(0, 44), "unknown key 'optimizer.params.learning_rate'");
+  // Keys of DeepSpeed that mean nothing here are not taken for others.
+  for (const char *key : {"scheduler", "wall_clock_breakdown", "zero_optimization.offload_optimizer", "zero_optimization.stage3_gather_16bit_weights_on_model_save"}) {
+    auto [section, name] = llvm::StringRef(key).contains('.') ? llvm::StringRef(key).split('.') : std::pair<llvm::StringRef, llvm::StringRef>("", key);
+    std::string text = "{\"" + name.str() + "\": {}}";
+    EXPECT_EQ(parseError(section.empty() ? text : "{\"" + section.str() + "\": " + text + "}"),
+              "unknown key '" + std::string(key) + "', and no known one is like it; zero-compile --help-config lists them");
+  }
   // In a section that is not its own.
   auto nearest = [](std::string json) {
     std::string error = parseError(json);
