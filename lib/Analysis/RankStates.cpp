@@ -2,6 +2,7 @@
 #include "zero/Analysis/RankStates.h"
 #include "dialects/NN/NNOps.h"
 #include "dialects/Zero/ZeroOps.h"
+#include "zero/Analysis/OptimizerRoles.h"
 #include "zero/Analysis/PlanMemory.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -162,12 +163,28 @@ void RankStates::enter(Operation *op) {
       .Default([&](Operation *) { enterCompute(op); });
 }
 
+/// Whether a rank's own part times (or divided by) a sum over the ranks is a part still: its sum counts nothing twice.
+static bool isScaledPart(Operation *op, const RankState &state, llvm::function_ref<const RankState &(Value)> get) {
+  if (state.relation == RankRelation::Partial)
+    return true;
+  return isa<nn::MulOp, nn::DivOp, nn::MatmulOp>(op) && llvm::any_of(op->getOperands(), [&](Value value) {
+           const RankState &of = get(value);
+           return of.relation == RankRelation::PerRank && !of.reduced;
+         });
+}
+
 /// Any other op gives what its operands are, and takes parts of a sum where it is linear in them.
 void RankStates::enterCompute(Operation *op) {
   RankState state = join(op->getOperands());
+  if (isa<nn::GroupOp>(op) && (state.relation == RankRelation::Partial || state.reduced))
+    return enterGroup(op);
+  if (std::optional<OptimizerRoles> roles = getOptimizerRoles(op))
+    for (auto [kind, value] : roles->operands)
+      if (kind == RoleKind::Gradient)
+        requireReduced(op, value, "applies");
+  if (state.reduced && isScaledPart(op, state, [&](Value value) -> const RankState & { return get(value); }))
+    state.reduced = false, state.reducedFrom = {};
   if (state.relation == RankRelation::Partial) {
-    if (isa<nn::GroupOp>(op))
-      return enterGroup(op);
     if (!isLinear(op, [&](Value value) { return get(value).relation; })) {
       fault(op, "takes this rank's part of a sum over the ranks, of which it gives no part of a sum; zero-insert-collectives "
                 "sums it first",
@@ -264,7 +281,11 @@ void RankStates::checkResults(Operation *end) {
     case RoleKind::ExpAvg:
     case RoleKind::ExpAvgSq:
     case RoleKind::Momentum:
-      if (!state.updated && !isa<RankedTensorType>(value.getType()))
+      if (isa<RankedTensorType>(value.getType())) {
+        if (state.relation != RankRelation::Replicated)
+          fault(end, "gives the " + name + " of the next step, which is not the same on all ranks; zero-insert-collectives reduces gradients first",
+                state.relationFrom, "it comes from here");
+      } else if (!state.updated)
         fault(end, "gives the " + name + " of the next step, but no zero.update of this one gave it; zero-partition-state returns what "
                    "an update gives",
               value, "it comes from here");

@@ -717,3 +717,64 @@ func.func @update(%s: !zero.shard<@b0>) -> !zero.full<@b0> {
   %b = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
   return %b : !zero.full<@b0>
 }
+
+// -----
+
+// Sums over the ranks scale what is still to be summed: a part of a mean is a part.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}, %y: tensor<8xi64> {nn.role = #nn.role<label "y">}) -> (!zero.full<@b0> {nn.role = #nn.role<gradient "b0">}, tensor<f32> {nn.role = #nn.role<loss_sum "">}) {
+  %c = nn.reduce sum %y axes [0] : tensor<8xi64> to tensor<i64>
+  %t = zero.control_sum %c on @dp : tensor<i64>
+  %m, %l = nn.group(%a = %x : tensor<8xf32>, %b = %t : tensor<i64>) -> (tensor<8xf32>, tensor<f32>) {
+    %0 = nn.cast %b : tensor<i64> to tensor<f32>
+    %1 = nn.broadcast %0 dims [] : tensor<f32> to tensor<8xf32>
+    %2 = nn.div %a, %1 : tensor<8xf32>
+    %3 = nn.reduce sum %2 axes [0] : tensor<8xf32> to tensor<f32>
+    nn.yield %2, %3 : tensor<8xf32>, tensor<f32>
+  }
+  %p = zero.pack @b0(%m) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %f = zero.all_reduce_start %p : !zero.partial<@b0> -> !zero.future<!zero.full<@b0>>
+  %g = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  return %g, %l : !zero.full<@b0>, tensor<f32>
+}
+func.func @update(%l: tensor<f32> {nn.role = #nn.role<loss_sum "">}, %g: !zero.full<@b0> {nn.role = #nn.role<gradient "b0">}) -> (tensor<f32> {nn.role = #nn.role<loss "">}) {
+  %q = zero.sum_squares %g : !zero.full<@b0> -> tensor<24xi64>
+  %t = zero.norm %q : tensor<24xi64> -> tensor<f32>
+  %mean = nn.div %l, %t : tensor<f32>
+  %loss = zero.control_sum %mean on @dp : tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// What is scaled by a sum may be a sum already.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+zero.bucket @b1 on @dp {block = "h.1", element = f32, elements = 128 : i64, slots = [#zero.slot<"v", offset = 0, shape = [8]>]}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) -> !zero.full<@b1> {
+  %p = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  // expected-note @below {{it is a sum over the ranks since here}}
+  %f = zero.all_reduce_start %p : !zero.partial<@b0> -> !zero.future<!zero.full<@b0>>
+  %g = zero.wait %f : !zero.future<!zero.full<@b0>> -> !zero.full<@b0>
+  %v = zero.view %g["w"] : !zero.full<@b0> -> tensor<8xf32>
+  %two = nn.constant dense<2.0> : tensor<8xf32>
+  %m = nn.mul %v, %two : tensor<8xf32>
+  // expected-error @below {{takes the gradient of 'v' as this rank's part of a sum, but it is summed over the ranks already; zero-insert-collectives reduces once}}
+  %p1 = zero.pack @b1(%m) : (tensor<8xf32>) -> !zero.partial<@b1>
+  %f1 = zero.all_reduce_start %p1 : !zero.partial<@b1> -> !zero.future<!zero.full<@b1>>
+  %g1 = zero.wait %f1 : !zero.future<!zero.full<@b1>> -> !zero.full<@b1>
+  return %g1 : !zero.full<@b1>
+}
+
+// -----
+
+// An optimizer on whole tensors, without buckets: its gradient is a sum over the ranks, too.
+zero.mesh @dp {size = 2 : i64}
+// expected-note @below {{it comes from here}}
+func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}, %g: tensor<8xf32> {nn.role = #nn.role<input "x">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> (tensor<8xf32> {nn.role = #nn.role<parameter "w">}) {
+  // expected-error @below {{'nn.sgd' op applies a gradient that is no sum over the ranks; zero-insert-collectives reduces gradients first}}
+  %w1 = nn.sgd %w, %g scale %lr lr %lr {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<8xf32>, tensor<f32>
+  // expected-error @below {{gives the parameter 'w' of the next step, which is not the same on all ranks; zero-insert-collectives reduces gradients first}}
+  return %w1 : tensor<8xf32>
+}
