@@ -25,7 +25,8 @@ std::optional<OptimizerRoles> getOptimizerRoles(Operation *op) {
                           {{RoleKind::Parameter, adam.getNewParameter()},
                            {RoleKind::ExpAvg, adam.getNewExpAvg()},
                            {RoleKind::ExpAvgSq, adam.getNewExpAvgSq()}},
-                          adam.getGradientScale()};
+                          adam.getGradientScale(),
+                          adam.getSkip()};
     addMaster(roles, adam.getMaster(), adam.getNewMaster());
     return roles;
   }
@@ -34,7 +35,8 @@ std::optional<OptimizerRoles> getOptimizerRoles(Operation *op) {
                           {RoleKind::Gradient, sgd.getGradient()},
                           {RoleKind::LearningRate, sgd.getLearningRate()}},
                          {{RoleKind::Parameter, sgd.getNewParameter()}},
-                         sgd.getGradientScale()};
+                         sgd.getGradientScale(),
+                         sgd.getSkip()};
     addMaster(roles, sgd.getMaster(), sgd.getNewMaster());
     if (Value buffer = sgd.getMomentumBuffer()) {
       roles.operands.push_back({RoleKind::Momentum, buffer});

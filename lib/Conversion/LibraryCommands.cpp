@@ -205,6 +205,20 @@ void SectionCommands::emit(sharding::SumSquaresOp op) {
 // Moving elements
 //===----------------------------------------------------------------------===//
 
+/// The part of `place` from the first to the last element that a copy touches; `offset` counts from there then.
+static Place trim(Place place, int64_t &offset, Shape sizes, ArrayRef<int64_t> strides, int64_t elementBytes) {
+  int64_t first = offset, last = offset;
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides)) {
+    if (size == 0)
+      return place;
+    (stride < 0 ? first : last) += (size - 1) * stride;
+  }
+  place.offset += first * elementBytes;
+  place.bytes = (last - first + 1) * elementBytes;
+  offset -= first;
+  return place;
+}
+
 void SectionCommands::emitStridedCopy(Operation *op, Shape sizes, int64_t elementBytes, const Place &source,
                                       int64_t sourceOffset, Strides sourceStrides, const Place &target,
                                       int64_t targetOffset, Strides targetStrides) {
@@ -223,13 +237,14 @@ void SectionCommands::emitStridedCopy(Operation *op, Shape sizes, int64_t elemen
     from.push_back(sourceStrides[i]);
     to.push_back(targetStrides[i]);
   }
+  Attribute read = plan.getSlice(trim(source, sourceOffset, shape, from, elementBytes));
+  Attribute write = plan.getSlice(trim(target, targetOffset, shape, to, elementBytes));
   SmallVector<int64_t> integers = {elementBytes, static_cast<int64_t>(shape.size())};
   integers.append(shape.begin(), shape.end());
   integers.push_back(sourceOffset);
   integers.append(from.begin(), from.end());
   integers.push_back(targetOffset);
   integers.append(to.begin(), to.end());
-  Attribute read = plan.getSlice(source), write = plan.getSlice(target);
   dispatch(op, "strided_copy", {read}, {write}, integers);
 }
 

@@ -113,15 +113,15 @@ module @strided {
 // -----
 
 // Elements that have to move; dimensions that lie as one are one. Matmul reads a transposed matrix as it is, everybody reads
-// rows of a tensor, and a concatenation along the first axis is a matter of places.
+// rows of a tensor, and a concatenation along the first axis is a matter of places. A copy's slices are what it touches.
 // CHECK-LABEL: module @moved
 // CHECK: plan.input "i" : tensor<3xi64> at <@input.i, 0, 24> {limit = 4 : i64}
 // CHECK: plan.state "frozen" "constant.0" at <@constant.0, 0, 24> {data = dense<[1, 2, 3]> : tensor<3xi64>}
 // CHECK:       plan.section @micro_first
 // CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 2, 8, 4, 0, 1, 8, 0, 4, 1>
-// CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 1, 16, 31, -2, 0, 1>
+// CHECK-NEXT: plan.dispatch "strided_copy" on compute reads [#plan.slice<@input.x, 4, 124>] {{.*}}integers = array<i64: 4, 1, 16, 30, -2, 0, 1>
 // CHECK-NEXT: plan.dispatch "fill" on compute reads [] {{.*}}integers = array<i64: 4, 72, 0>
-// CHECK-NEXT: plan.dispatch "strided_copy" {{.*}}integers = array<i64: 4, 2, 4, 8, 0, 8, 1, 8, 16, 1>
+// CHECK-NEXT: plan.dispatch "strided_copy" on compute reads [#plan.slice<@input.x, 0, 128>] writes [#plan.slice<@gradient.padded, 32, 224>] {{.*}}integers = array<i64: 4, 2, 4, 8, 0, 8, 1, 0, 16, 1>
 // CHECK-NEXT: plan.dispatch "matmul" {{.*}}integers = array<i64: 0, 1, 8, 8, 4, 1, 0, 0, 8, 0, 8, 0, 8>
 // CHECK-NEXT: plan.dispatch "gather" on compute reads [#plan.slice<@input.x, 0, 128>, #plan.slice<@input.i, 0, 24>] writes [#plan.slice<@micro_first.[[C:.*]].concat, 0, 96>] {{.*}}integers = array<i64: 4, 4, 1, 4, 8, 3>
 // CHECK-NEXT: plan.dispatch "scatter_add" on compute reads [#plan.slice<@micro_first.[[C]].concat, 0, 96>, #plan.slice<@constant.0, 0, 24>] writes [#plan.slice<@micro_first.[[C]].concat, 96, 128>] {{.*}}integers = array<i64: 0, 4, 1, 4, 8, 3>

@@ -7,11 +7,12 @@
 namespace zero {
 
 struct OptimizerRoles {
-  /// Parameter, gradient and states; learning rate and bias corrections. The gradient's scale has no role.
+  /// Parameter, gradient and states; learning rate and bias corrections. The gradient's scale and what says whether to skip have no role.
   llvm::SmallVector<std::pair<nn::RoleKind, mlir::Value>> operands;
   /// The new parameter and states.
   llvm::SmallVector<std::pair<nn::RoleKind, mlir::Value>> results;
   mlir::Value scale;
+  mlir::Value skip; ///< null: it never skips
 };
 
 /// Of an nn.adam or nn.sgd; none of any other op.

@@ -7,7 +7,7 @@
 //   error: reads bytes 0..32 of @a, which an earlier command of queue compute writes, and no event orders them
 //
 // The proof is its own: it shares no code with plan-insert-events.
-// Tests: test/Transforms/Plan/verify.mlir, verify-steps.mlir, verify-states.mlir, verify-facts.test, verify-operands.mlir
+// Tests: test/Transforms/Plan/verify.mlir, verify-scalars.test, verify-steps.mlir, verify-states.mlir, verify-facts.test, verify-operands.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "VerifyBytes.h"
@@ -15,6 +15,7 @@
 #include "VerifyInputs.h"
 #include "VerifyOperands.h"
 #include "VerifyRecords.h"
+#include "VerifyScalars.h"
 #include "VerifyStates.h"
 #include "zero/Transforms/Plan/Passes.h"
 
@@ -29,7 +30,8 @@ public:
   using PlanVerifyBase::PlanVerifyBase;
   void runOnOperation() override {
     if (failed(verifyConfig(getOperation())) || failed(verifyRecords(getOperation())) || failed(verifyPlanStates(getOperation())) ||
-        failed(verifyInputs(getOperation())) || failed(verifyOperands(getOperation())) || failed(verifyBytes(getOperation())))
+        failed(verifyPlanScalars(getOperation())) || failed(verifyInputs(getOperation())) || failed(verifyOperands(getOperation())) ||
+        failed(verifyBytes(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -282,6 +282,7 @@ private:
     int64_t count;
     ByteRelation relation = ByteRelation::Same;
     bool reduced = true, updated = true;
+    Operation *relationFrom = nullptr, *reducedFrom = nullptr; // who wrote what these follow from; null: nobody, or no command
   };
 
   LogicalResult runCommand(int index, const CommandOrder &order, ByteMap &bytes) {
@@ -295,7 +296,14 @@ private:
             if (failed(checkRace(index, access, order, begin, end, range)) ||
                 failed(checkContents(op, "reads", access, begin, end, range)))
               return failure();
-            read.relation = std::max(read.relation, range.contents.relation);
+            if (failed(checkCounted(op, access, begin, end, range)))
+              return failure();
+            if (range.contents.relation > read.relation) {
+              read.relation = range.contents.relation;
+              read.relationFrom = range.writtenBy;
+            }
+            if (range.contents.reduced && read.reduced)
+              read.reducedFrom = range.writtenBy;
             read.reduced &= range.contents.reduced;
             read.updated &= range.contents.updated;
             return success();
@@ -416,10 +424,7 @@ private:
                               const ByteRange &range) {
     const ByteContents &contents = range.contents;
     auto fail = [&](const Twine &what) {
-      auto error = op->emitError() << reads << " " << describe(access.buffer, begin, end) << ", " << what;
-      if (range.writtenBy)
-        error.attachNote(range.writtenBy->getLoc()) << "it is written here";
-      return error;
+      return noteWriter(op->emitError() << reads << " " << describe(access.buffer, begin, end) << ", " << what, range.writtenBy);
     };
     if (contents.owner == ByteContents::kNobody) {
       if (plan::BufferOp(memory.getBuffers()[access.buffer]).getState())
@@ -435,6 +440,21 @@ private:
     if (contents.stride != 0 && !inside && worldSize > 1)
       return fail("of which each rank has written its own range alone; zero-insert-collectives gathers the others");
     return success();
+  }
+
+  /// Says where the bytes are written, if a command does.
+  static LogicalResult noteWriter(InFlightDiagnostic error, Operation *writer) {
+    if (writer)
+      error.attachNote(writer->getLoc()) << "it is written here";
+    return error;
+  }
+
+  /// A norm is of sums over the ranks.
+  LogicalResult checkCounted(Operation *op, const SliceAccess &access, int64_t begin, int64_t end, const ByteRange &range) const {
+    auto dispatch = dyn_cast<plan::DispatchOp>(op);
+    if (!dispatch || dispatch.getKernel() != "sum_squares" || range.contents.reduced || worldSize == 1)
+      return success();
+    return noteWriter(op->emitError() << "counts " << describe(access.buffer, begin, end) << ", which are no sum over the ranks yet; zero-insert-collectives reduces first", range.writtenBy);
   }
 
   /// What is read after the section is what was written to the output's own buffer last.
@@ -456,16 +476,18 @@ private:
     switch (collective.getKind()) {
     case plan::CollectiveKind::all_gather:
       if (source.relation == ByteRelation::Local)
-        return op->emitError() << "gathers '" << collective.getLabel()
-                               << "' from what the ranks' own data give; zero-insert-collectives reduces it first";
+        return noteWriter(op->emitError() << "gathers '" << collective.getLabel()
+                                          << "' from what the ranks' own data give; zero-insert-collectives reduces it first",
+                          source.relationFrom);
       return success();
     case plan::CollectiveKind::reduce_scatter:
     case plan::CollectiveKind::control_sum:
       // Of shards' sums each rank has its own; a sum of whole buckets all ranks have.
       if (source.reduced && (source.relation == ByteRelation::Same ||
                              collective.getKind() == plan::CollectiveKind::reduce_scatter))
-        return op->emitError() << "sums '" << collective.getLabel()
-                               << "' over the ranks, which is a sum over them already; zero-insert-collectives reduces once";
+        return noteWriter(op->emitError() << "sums '" << collective.getLabel()
+                                          << "' over the ranks, which is a sum over them already; zero-insert-collectives reduces once",
+                          source.reducedFrom);
       return success();
     }
     return success();
@@ -489,9 +511,7 @@ private:
                                            << " after section @" << section << ": "
                                            << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
                                            << "; zero-insert-collectives gathers and reduces";
-            if (range.writtenBy)
-              error.attachNote(range.writtenBy->getLoc()) << "it is written here";
-            return error;
+            return noteWriter(std::move(error), range.writtenBy);
           })))
         return failure();
     }
@@ -536,9 +556,7 @@ private:
                                            << "' gets no value from a sum of its gradients over the ranks in section @update: "
                                            << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
                                            << "; zero-partition-state updates all, zero-insert-collectives reduces first";
-            if (range.writer >= 0)
-              error.attachNote(range.writtenBy->getLoc()) << "it is written here";
-            return error;
+            return noteWriter(std::move(error), range.writer >= 0 ? range.writtenBy : nullptr);
           })))
         return failure();
     }
@@ -554,9 +572,7 @@ private:
               return success();
             auto error = result.emitError() << what << " " << describe(access.buffer, from, to)
                                             << ", which are not the same on all ranks; zero-insert-collectives sums them";
-            if (range.writtenBy)
-              error.attachNote(range.writtenBy->getLoc()) << "it is written here";
-            return error;
+            return noteWriter(std::move(error), range.writtenBy);
           })))
         return failure();
     }

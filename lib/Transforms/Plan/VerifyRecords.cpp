@@ -39,8 +39,14 @@ public:
     for (Operation &op : *module.getBody()) {
       LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&op)
                                  .Case([&](plan::BufferOp buffer) { return check(buffer); })
-                                 .Case<plan::InputOp, plan::OutputOp, plan::StepScalarOp, plan::StepResultOp>(
-                                     [&](auto record) { return checkSlice(record, record.getSlice()); })
+                                 .Case([&](plan::InputOp input) { return checkTensor(input, "input '" + input.getName() + "'", input.getType(), input.getSlice()); })
+                                 .Case([&](plan::OutputOp output) { return checkTensor(output, "output '" + output.getName() + "'", output.getType(), output.getSlice()); })
+                                 .Case([&](plan::StepScalarOp scalar) {
+                                   return checkTensor(scalar, "step scalar '" + scalar.getKind() + "'", Float32Type::get(module.getContext()), scalar.getSlice());
+                                 })
+                                 .Case([&](plan::StepResultOp result) {
+                                   return checkTensor(result, "step result '" + result.getKind() + "'", result.getElement(), result.getSlice());
+                                 })
                                  .Case([&](plan::StateOp state) { return check(state); })
                                  .Case([&](plan::KernelOp kernel) { return check(kernel); })
                                  .Case([&](plan::SectionOp section) { return check(section); })
@@ -55,6 +61,21 @@ public:
   }
 
 private:
+  /// What holds one tensor has its bytes.
+  LogicalResult checkTensor(Operation *op, const Twine &what, Type type, plan::SliceAttr slice) {
+    if (failed(checkSlice(op, slice)))
+      return failure();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!getElementNumber(tensor ? tensor.getElementType() : type) || (tensor && !tensor.hasStaticShape()))
+      return op->emitError() << what << " is " << type << ", which has no bytes of a known number";
+    const int64_t bytes = tensor ? multiply(tensor.getNumElements(), getElementBytes(tensor.getElementType())) : getElementBytes(type);
+    if (slice.getSize() == bytes)
+      return success();
+    auto error = op->emitError() << what << " is " << type << ", which has " << bytes << " bytes, in a slice of " << slice.getSize();
+    error.attachNote(symbols.lookup(slice.getBuffer().getAttr())->getLoc()) << "the buffer is here";
+    return error;
+  }
+
   /// An arena is as large as plan-assign-offsets makes it: it ends where its last buffer does.
   LogicalResult checkEnd(plan::ArenaOp arena) {
     int64_t end = 0;
@@ -63,7 +84,7 @@ private:
         end = std::max<int64_t>(end, llvm::alignTo(*buffer.getOffset() + buffer.getSizeBytes(), plan::getBufferAlignment(module)));
     if (static_cast<int64_t>(arena.getSizeBytes()) == end)
       return success();
-    return arena.emitError() << "arena @" << arena.getSymName() << " has " << arena.getSizeBytes() << " bytes, but its buffers end at " << end
+    return arena.emitError() << "arena @" << arena.getSymName() << " has " << static_cast<int64_t>(arena.getSizeBytes()) << " bytes, but its buffers end at " << end
                              << "; plan-assign-offsets allocates nothing beyond them";
   }
 
@@ -87,7 +108,7 @@ private:
       return success();
     auto error = buffer.emitError() << "buffer " << describe(buffer) << " ends at byte " << end
                                     << " of arena @" << buffer.getArena() << ", which has "
-                                    << arena.getSizeBytes();
+                                    << static_cast<int64_t>(arena.getSizeBytes());
     error.attachNote(arena.getLoc()) << "the arena is here";
     return error;
   }
@@ -118,6 +139,8 @@ private:
       return success();
     const int64_t elements = bucket.getElements() / (state.getSharded() ? worldSize : 1), bytes = state.getSlice().getSize();
     Type element = state.getElement().value_or(bucket.getElement());
+    if (!getElementNumber(element))
+      return state.emitError() << state.getRole() << " '" << state.getName() << "' has elements of " << element << ", which have no bytes of a known number";
     if (bytes == multiply(elements, getElementBytes(element)))
       return success();
     auto error = state.emitError() << state.getRole() << " '" << state.getName() << "' has " << bytes << " bytes, but is " << elements
@@ -155,7 +178,7 @@ private:
       return section.emitError() << "section @" << section.getSymName()
                                  << " is none of micro_first, micro_next, update, predict";
     DenseMap<int64_t, Operation *> recorded;
-    std::array<int64_t, kQueueKinds> sequences = {};
+    std::array<SmallVector<plan::CollectiveOp>, kQueueKinds> channels; // what each has carried so far
     SmallVector<plan::SliceAttr> reads, writes;
     for (Operation &op : section.getBody().front()) {
       if (!isa<plan::DispatchOp, plan::CollectiveOp, plan::CopyOp, plan::ZeroOp>(op))
@@ -168,11 +191,19 @@ private:
           return failure();
       for (int64_t event : getWaits(&op)) {
         auto it = recorded.find(event);
-        if (it == recorded.end())
-          return op.emitError() << "waits for event " << event << ", which no earlier command of section @"
-                                << section.getSymName() << " records";
-        if (getQueue(it->second) == getQueue(&op))
-          return op.emitError() << "waits for event " << event << " of its own queue";
+        if (it == recorded.end()) {
+          auto error = op.emitError() << "waits for event " << event << ", which no earlier command of section @"
+                                      << section.getSymName() << " records";
+          for (Operation *later = op.getNextNode(); later; later = later->getNextNode())
+            if (getRecord(later) == event)
+              error.attachNote(later->getLoc()) << "it is recorded here, later";
+          return error;
+        }
+        if (getQueue(it->second) == getQueue(&op)) {
+          auto error = op.emitError() << "waits for event " << event << " of its own queue";
+          error.attachNote(it->second->getLoc()) << "it is recorded here";
+          return error;
+        }
       }
       if (failed(checkCarried(&op, section)) || failed(checkEarly(&op, section)))
         return failure();
@@ -189,12 +220,16 @@ private:
       auto collective = dyn_cast<plan::CollectiveOp>(op);
       if (!collective)
         continue;
-      int64_t &next = sequences[static_cast<int>(collective.getQueue())];
-      if (static_cast<int64_t>(collective.getSequence()) != next)
-        return op.emitError() << "has sequence number " << collective.getSequence()
-                              << " on the channel of queue "
-                              << plan::stringifyQueueKind(collective.getQueue()) << ", which is at " << next;
-      ++next;
+      SmallVector<plan::CollectiveOp> &before = channels[static_cast<int>(collective.getQueue())];
+      if (static_cast<size_t>(collective.getSequence()) != before.size()) {
+        auto error = op.emitError() << "has sequence number " << static_cast<int64_t>(collective.getSequence())
+                                    << " on the channel of queue "
+                                    << plan::stringifyQueueKind(collective.getQueue()) << ", which is at " << before.size();
+        if (!before.empty())
+          error.attachNote(before.back().getLoc()) << "the collective before it is here";
+        return error;
+      }
+      before.push_back(collective);
     }
     return success(succeeded(checkAwaited(section)) && succeeded(checkOutlasting(section)));
   }
@@ -326,6 +361,9 @@ private:
     int64_t expectedSource = source, expectedTarget = target, staging = 0, wire = 0;
     bool elementFits = true;
     Type element = collective.getElement(), targetElement = collective.getResultElement();
+    for (Type type : {element, targetElement})
+      if (!getElementNumber(type))
+        return collective.emitError() << "moves elements of " << type << ", which have no bytes of a known number";
     auto isSummed = [](Type type) { return type.isF32() || type.isF16() || type.isBF16(); };
     switch (collective.getKind()) {
     case plan::CollectiveKind::all_gather:
@@ -407,10 +445,14 @@ private:
     if (given != bytes->size())
       return dispatch.emitError() << "gives kernel '" << name << "' " << given << " slices, but it takes " << bytes->size();
     auto slices = llvm::concat<const Attribute>(dispatch.getReads().getValue(), dispatch.getWrites().getValue());
-    for (auto [index, slice] : llvm::enumerate(slices))
-      if (uint64_t size = cast<plan::SliceAttr>(slice).getSize(); size < (*bytes)[index])
+    for (auto [index, slice] : llvm::enumerate(slices)) {
+      const uint64_t size = cast<plan::SliceAttr>(slice).getSize();
+      // Bytes that are said to be written and are not would be stale; a norm leaves nothing out.
+      const bool isExact = index >= dispatch.getReads().size() || name == "sum_squares";
+      if (size < (*bytes)[index] || (isExact && size != (*bytes)[index]))
         return dispatch.emitError() << "gives kernel '" << name << "' slice #" << index << " of " << size
                                     << " bytes, but it reaches over " << (*bytes)[index] << "; zero-to-plan makes slices of what kernels touch";
+    }
     return success();
   }
 

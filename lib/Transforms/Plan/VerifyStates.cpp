@@ -38,6 +38,7 @@ public:
   LogicalResult run() {
     if (failed(checkNames()))
       return failure();
+    collectTyped();
     for (auto section : module.getOps<plan::SectionOp>()) {
       if (failed(checkCollectives(section)) || failed(checkElements(section)))
         return failure();
@@ -155,19 +156,33 @@ private:
     return success();
   }
 
-  /// A control sum is called what it is of: the step result that it makes whole, or the kernel that made its part.
+  /// A control sum is called what it is of: the step result that it makes whole, or the kernel that made its part. So are its elements.
   LogicalResult checkControlSum(plan::CollectiveOp sum, plan::DispatchOp madeBy) {
     if (plan::StepResultOp result = resultOf.lookup(sum.getSource())) {
-      if (sum.getLabel() == result.getKind())
-        return success();
-      return fail(sum, "sums '" + sum.getLabel() + "' over the ranks where the " + result.getKind() + " is; zero-to-plan calls it so", result, "the step result is here");
+      if (sum.getLabel() != result.getKind())
+        return fail(sum, "sums '" + sum.getLabel() + "' over the ranks where the " + result.getKind() + " is; zero-to-plan calls it so", result, "the step result is here");
+      return checkSummed(sum, result.getElement(), result, "the step result is here");
     }
-    // Generated kernels are numbered: "group_3" is of a group.
-    StringRef kernel = madeBy ? madeBy.getKernel() : StringRef();
-    if (!madeBy || kernel == sum.getLabel() ||
-        (symbols.lookup<plan::KernelOp>(kernel) && kernel.rsplit('_').first == sum.getLabel()))
+    if (!madeBy)
       return success();
-    return fail(sum, "sums '" + sum.getLabel() + "' over the ranks, which is what kernel '" + kernel + "' made; zero-to-plan calls it so", madeBy, "it is made here");
+    // Generated kernels are numbered: "group_3" is of a group.
+    StringRef kernel = madeBy.getKernel();
+    if (kernel != sum.getLabel() && !(symbols.lookup<plan::KernelOp>(kernel) && kernel.rsplit('_').first == sum.getLabel()))
+      return fail(sum, "sums '" + sum.getLabel() + "' over the ranks, which is what kernel '" + kernel + "' made; zero-to-plan calls it so", madeBy, "it is made here");
+    Type element = kernel == "sum_squares" ? IntegerType::get(module.getContext(), 64) : Type();
+    if (func::FuncOp body = findBody(madeBy))
+      for (auto [slice, type] : llvm::zip(madeBy.getWrites().getAsRange<plan::SliceAttr>(), body.getResultTypes()))
+        if (slice == sum.getSource())
+          element = cast<RankedTensorType>(type).getElementType();
+    return element ? checkSummed(sum, element, madeBy, "it is made here") : success();
+  }
+
+  LogicalResult checkSummed(plan::CollectiveOp sum, Type element, Operation *other, const Twine &note) {
+    if (sum.getElement() == element)
+      return success();
+    return fail(sum, "sums '" + sum.getLabel() + "' over the ranks as elements of " + print(sum.getElement()) + ", but they are " + print(element) +
+                         "; zero-to-plan gives each its own type",
+                other, note);
   }
 
   func::FuncOp findBody(plan::DispatchOp dispatch) const {
@@ -175,7 +190,32 @@ private:
     return kernel ? symbols.lookup<func::FuncOp>(kernel.getBodyFunction()) : func::FuncOp();
   }
 
-  /// Generated kernels take a state's bytes for what they are.
+  /// What the runtime fills, writes and reads, and states: a description, the element and the record; no record where a slice is none of these.
+  struct TypedPlace {
+    std::string what;
+    Type element;
+    Operation *op = nullptr;
+  };
+
+  TypedPlace findTyped(plan::SliceAttr slice) {
+    if (plan::StateOp state = findState(slice))
+      return {describe(state), getElement(state), state};
+    return typedPlaces.lookup(slice);
+  }
+
+  void collectTyped() {
+    auto elementOf = [](Type type) { return isa<RankedTensorType>(type) ? cast<RankedTensorType>(type).getElementType() : type; };
+    for (auto input : module.getOps<plan::InputOp>())
+      typedPlaces[input.getSlice()] = {"input '" + input.getName().str() + "'", elementOf(input.getType()), input};
+    for (auto output : module.getOps<plan::OutputOp>())
+      typedPlaces[output.getSlice()] = {"output '" + output.getName().str() + "'", elementOf(output.getType()), output};
+    for (auto scalar : module.getOps<plan::StepScalarOp>())
+      typedPlaces[scalar.getSlice()] = {"step scalar '" + scalar.getKind().str() + "'", Float32Type::get(module.getContext()), scalar};
+    for (auto result : module.getOps<plan::StepResultOp>())
+      typedPlaces[result.getSlice()] = {"step result '" + result.getKind().str() + "'", result.getElement(), result};
+  }
+
+  /// Generated kernels take bytes for what they are.
   LogicalResult checkElements(plan::SectionOp section) {
     for (auto dispatch : section.getBody().front().getOps<plan::DispatchOp>()) {
       func::FuncOp body = findBody(dispatch);
@@ -184,12 +224,12 @@ private:
       for (auto [verb, slices, types] : {std::tuple("reads", dispatch.getReads(), body.getFunctionType().getInputs()),
                                          std::tuple("writes", dispatch.getWrites(), body.getFunctionType().getResults())})
         for (auto [slice, type] : llvm::zip(slices.getAsRange<plan::SliceAttr>(), types)) {
-          plan::StateOp state = findState(slice);
-          Type element = state ? getElement(state) : Type(), given = cast<RankedTensorType>(type).getElementType();
-          if (element && element != given)
-            return fail(dispatch, Twine(verb) + " the " + describe(state) + " as elements of " + print(given) + ", but it has " + print(element) +
-                                      "; zero-to-plan gives each state one type",
-                        state, "it is here");
+          TypedPlace place = findTyped(slice);
+          Type given = cast<RankedTensorType>(type).getElementType();
+          if (place.element && place.element != given)
+            return fail(dispatch, Twine(verb) + " the " + place.what + " as elements of " + print(given) + ", but it has " + print(place.element) +
+                                      "; zero-to-plan gives each one type",
+                        place.op, "it is here");
         }
     }
     return success();
@@ -287,6 +327,12 @@ private:
     return bucket ? bucket.getElement() : Type();
   }
 
+  /// This rank's equal share of a slice that all ranks have whole.
+  plan::SliceAttr getOwnRange(plan::SliceAttr slice) {
+    const int64_t share = slice.getSize() / worldSize;
+    return slice.getRankStride() == 0 ? plan::SliceAttr::get(module.getContext(), slice.getBuffer(), slice.getOffset(), share, share) : slice;
+  }
+
   LogicalResult checkNorm(plan::SectionOp section) {
     DenseMap<Attribute, Operation *> counted;
     Operation *norm = nullptr;
@@ -299,6 +345,15 @@ private:
         if (!inserted)
           return fail(dispatch, "counts @" + slice.getBuffer().getValue() + " a second time; zero-partition-state counts each gradient once", known->second,
                       "the first time is here");
+        plan::CollectiveOp sum = sumIn.lookup(slice.getBuffer());
+        plan::StateOp state = sum ? plan::StateOp() : findState(slice);
+        if (!sum && !state)
+          continue;
+        plan::SliceAttr all = sum ? sum.getTarget() : state.getSlice();
+        if (slice != all && slice != getOwnRange(all))
+          return fail(dispatch, "counts " + Twine(slice.getSize()) + " of " + Twine(all.getSize()) + " bytes of @" + slice.getBuffer().getValue() +
+                                    "; zero-partition-state counts all of each gradient",
+                      sum ? sum.getOperation() : state.getOperation(), sum ? "it is reduced here" : "it is here");
       }
     }
     llvm::StringSet<> sums; // buckets whose sum beside the state is counted
@@ -394,6 +449,7 @@ private:
   DenseMap<Attribute, plan::StateOp> stateOf;       // by buffer, of what a step changes
   DenseMap<Attribute, plan::StepScalarOp> scalarOf; // by buffer
   DenseMap<Attribute, plan::StepResultOp> resultOf; // by slice
+  DenseMap<Attribute, TypedPlace> typedPlaces;      // by slice
   DenseMap<Attribute, plan::CollectiveOp> sumIn;    // by buffer that is no state, of section @update
 };
 

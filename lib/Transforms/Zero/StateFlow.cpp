@@ -93,7 +93,9 @@ private:
         for (auto [index, yielded] : llvm::enumerate(update.getBody().front().getTerminator()->getOperands()))
           if (yielded == value)
             states[update.getResult(index)] = nn::RoleAttr::get(update.getContext(), kind, update.getBucket());
-      if (Value scale = getOperandOf(update, roles->scale); scale && failed(checkScale(update, scale)))
+      if (Value scale = getOperandOf(update, roles->scale); scale && (failed(checkPrinted(update, scale, "gradient's scale")) || failed(checkScale(update, scale))))
+        return failure();
+      if (Value skip = roles->skip ? getOperandOf(update, roles->skip) : Value(); skip && failed(checkMade(update, skip, "skip", RoleKind::SkipNonFinite)))
         return failure();
     }
     return success();
@@ -103,14 +105,37 @@ private:
     nn::RoleAttr role = get(operand);
     if (role && role.getKind() == kind && (!isBucketRole(kind) || role.getName() == update.getBucket()))
       return success();
+    std::string wanted = nn::stringifyRoleKind(kind).str();
     // A learning rate may be computed; a state is nothing but that state.
     if (!role && !isBucketRole(kind))
-      return success();
-    std::string wanted = nn::stringifyRoleKind(kind).str();
+      return checkMade(update, operand, wanted, kind);
     return fail(update,
                 "of bucket @" + update.getBucket() + " takes " + (role ? "the " + describe(role) : std::string("no state")) + " as its " +
                     wanted + "; zero-partition-state gives each state its place",
                 operand, "it comes from here");
+  }
+
+  /// What is printed as the loss or the norm moves no parameter.
+  LogicalResult checkPrinted(UpdateOp update, Value scalar, const Twine &what) {
+    for (OpOperand &use : scalar.getUses())
+      if (nn::RoleAttr role = isa<func::ReturnOp>(use.getOwner()) ? getResultRole(function, use.getOperandNumber()) : nn::RoleAttr();
+          role && (role.getKind() == RoleKind::Loss || role.getKind() == RoleKind::GradNorm))
+        return fail(update, "of bucket @" + update.getBucket() + " takes the " + nn::stringifyRoleKind(role.getKind()) + " as its " + what +
+                                "; zero-partition-state gives each its place",
+                    scalar, "it comes from here");
+    return success();
+  }
+
+  LogicalResult checkMade(UpdateOp update, Value scalar, const Twine &what, RoleKind of) {
+    if (failed(checkPrinted(update, scalar, what)))
+      return failure();
+    BlockArgument argument = findArgument(function, of, "");
+    if (!argument || dependsOn(scalar, [&](Value value) { return value == argument; }))
+      return success();
+    std::string name = nn::stringifyRoleKind(of).str();
+    return fail(update, "of bucket @" + update.getBucket() + " takes as its " + what + " what does not depend on the " + name +
+                            "; zero-partition-state gives each its place",
+                argument, "the " + name + " is here");
   }
 
   /// The number of labels of the step is counted while it runs, and what the gradients were multiplied by is known then.

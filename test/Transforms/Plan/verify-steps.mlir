@@ -254,6 +254,7 @@ module {
   }
   plan.section @micro_next {
     plan.dispatch "grad" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@w, 0, 256>] writes [#plan.slice<@t, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-note @below {{it is written here}}
     plan.dispatch "add" on compute reads [#plan.slice<@g, 0, 256>, #plan.slice<@t, 0, 256>] writes [#plan.slice<@g, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
     plan.dispatch "add_loss" on compute reads [#plan.slice<@loss_sum, 0, 4>, #plan.slice<@x, 0, 256>] writes [#plan.slice<@loss_sum, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
   }
@@ -298,6 +299,7 @@ module {
   }
   plan.section @update {
     plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 0 : i64, wire_bytes = 4 : i64}
+    // expected-note @below {{it is written here}}
     plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@g, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>] waits [] records 1 {integers = array<i64>, reals = array<f64>}
     // expected-error @+1 {{gathers 'b0' from what the ranks' own data give; zero-insert-collectives reduces it first}}
     plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
@@ -413,6 +415,7 @@ module {
   }
   plan.section @update {
     plan.collective reduce_scatter f32 on reduce <@g, 0, 256> to <@g, 0, 128, rank_stride = 128> staging <@staging, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
+    // expected-note @below {{it is written here}}
     plan.collective all_gather f32 on reduce <@g, 0, 128, rank_stride = 128> to <@g, 0, 256> waits [] {label = "b0", sequence = 1 : i64, wire_bytes = 128 : i64}
     // expected-error @+1 {{sums 'b0' over the ranks, which is a sum over them already; zero-insert-collectives reduces once}}
     plan.collective reduce_scatter f32 on reduce <@g, 0, 256> to <@g, 0, 128, rank_stride = 128> staging <@staging, 0, 128> waits [] records 0 {label = "b0", sequence = 2 : i64, wire_bytes = 128 : i64}
@@ -454,6 +457,7 @@ module {
   }
   plan.section @update {
     plan.collective reduce_scatter f32 on reduce <@g, 0, 256> to <@g, 0, 128, rank_stride = 128> staging <@staging, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
+    // expected-note @below {{it is written here}}
     plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss_sum, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 1 : i64, wire_bytes = 4 : i64}
     // expected-error @+1 {{sums 'loss_sum' over the ranks, which is a sum over them already; zero-insert-collectives reduces once}}
     plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 2 : i64, wire_bytes = 4 : i64}
@@ -690,6 +694,7 @@ module {
   plan.section @update {
     plan.collective reduce_scatter f32 on reduce <@g, 0, 256> to <@g, 0, 128, rank_stride = 128> staging <@staging, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
     plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 1 : i64, wire_bytes = 4 : i64}
+    // expected-note @below {{it is written here}}
     plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@g, 0, 128, rank_stride = 128>, #plan.slice<@loss_sum, 0, 4>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>] waits [0] records 1 {integers = array<i64>, reals = array<f64>}
     // expected-error @+1 {{gathers 'b0' from what the ranks' own data give}}
     plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
@@ -720,5 +725,47 @@ module {
   }
   plan.section @update {
     plan.dispatch "mean" on compute reads [#plan.slice<@loss_sum, 0, 4>] writes [#plan.slice<@loss, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+}
+
+// -----
+
+// A norm of what is still to be summed.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1664 : i64}
+  plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @m in @device {content = #plan<content optimizer>, label = "", offset = 768 : i64, size_bytes = 128 : i64, state}
+  plan.buffer @loss_sum in @device {content = #plan<content activations>, label = "", offset = 896 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @lr in @device {content = #plan<content activations>, label = "", offset = 960 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @loss in @device {content = #plan<content activations>, label = "", offset = 1024 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @t in @device {content = #plan<content buckets>, label = "", offset = 1088 : i64, size_bytes = 256 : i64}
+  plan.buffer @staging in @device {content = #plan<content staging>, label = "", offset = 1344 : i64, size_bytes = 128 : i64}
+  plan.buffer @sq in @device {content = #plan<content activations>, label = "", offset = 1472 : i64, size_bytes = 192 : i64}
+  plan.input "x" : tensor<64xf32> at <@x, 0, 256>
+  plan.state "parameter" "b0" at <@w, 0, 256>
+  plan.state "gradient" "b0" at <@g, 0, 256>
+  plan.state "momentum" "b0" at <@m, 0, 128> {sharded}
+  plan.step_scalar "learning_rate" 0.5 at <@lr, 0, 4>
+  plan.step_result "loss" f32 at <@loss, 0, 4>
+  plan.section @micro_first {
+    plan.dispatch "grad" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@w, 0, 256>] writes [#plan.slice<@g, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "loss" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@w, 0, 256>] writes [#plan.slice<@loss_sum, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+  plan.section @micro_next {
+    plan.dispatch "grad" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@w, 0, 256>] writes [#plan.slice<@t, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
+    // expected-note @below {{it is written here}}
+    plan.dispatch "add" on compute reads [#plan.slice<@g, 0, 256>, #plan.slice<@t, 0, 256>] writes [#plan.slice<@g, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "add_loss" on compute reads [#plan.slice<@loss_sum, 0, 4>, #plan.slice<@x, 0, 256>] writes [#plan.slice<@loss_sum, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+  plan.section @update {
+    // expected-error @+1 {{counts bytes 0..256 of @g, which are no sum over the ranks yet; zero-insert-collectives reduces first}}
+    plan.dispatch "sum_squares" on compute reads [#plan.slice<@g, 0, 256>] writes [#plan.slice<@sq, 0, 192>] waits [] records 2 {integers = array<i64: 0, 64>, reals = array<f64>}
+    plan.collective reduce_scatter f32 on reduce <@g, 0, 256> to <@g, 0, 128, rank_stride = 128> staging <@staging, 0, 128> waits [2] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
+    plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 1 : i64, wire_bytes = 4 : i64}
+    plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@g, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>] waits [0] records 1 {integers = array<i64>, reals = array<f64>}
+    plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
   }
 }

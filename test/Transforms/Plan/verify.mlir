@@ -296,6 +296,7 @@ module {
   plan.section @micro_first {
     // expected-error @+1 {{waits for event 0, which no earlier command of section @micro_first records}}
     plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
+    // expected-note @below {{it is recorded here, later}}
     plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] records 0 {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
   }
 }
@@ -311,6 +312,7 @@ module {
   plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
   plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
   plan.section @micro_first {
+    // expected-note @below {{it is recorded here}}
     plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [] records 0 {integers = array<i64>, reals = array<f64>}
     // expected-error @+1 {{waits for event 0 of its own queue}}
     plan.dispatch "f" on compute reads [] writes [#plan.slice<@a, 0, 64>] waits [0] {integers = array<i64>, reals = array<f64>}
@@ -346,6 +348,7 @@ module {
   plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
   plan.state "parameter" "b0" at <@w, 0, 64> {sharded}
   plan.section @micro_first {
+    // expected-note @below {{the collective before it is here}}
     plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 0 : i64, wire_bytes = 64 : i64}
     // expected-error @+1 {{has sequence number 2 on the channel of queue gather, which is at 1}}
     plan.collective all_gather f32 on gather <@w, 0, 64> to <@bucket, 0, 128> waits [] {label = "b0", sequence = 2 : i64, wire_bytes = 64 : i64}

@@ -80,7 +80,8 @@ func.func @update(%w: tensor<8x8xbf16> {nn.role = #nn.role<parameter "w">}, %dw:
         tensor<8x8xf32> {nn.role = #nn.role<exp_avg "w">}, tensor<8x8xf32> {nn.role = #nn.role<exp_avg_sq "w">},
         tensor<f32> {nn.role = #nn.role<grad_norm "">}, tensor<f32> {nn.role = #nn.role<loss_scale "">}) {
   %norm = nn.global_norm %dw : tensor<8x8xbf16> -> tensor<f32>
-  %0:4 = nn.adam %w, %dw master %master, %m, %v scale %norm lr %lr correction %c1, %c2
+  %factor = nn.mul %norm, %scale : tensor<f32>
+  %0:4 = nn.adam %w, %dw master %master, %m, %v scale %factor lr %lr correction %c1, %c2
       {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : tensor<8x8xbf16> master tensor<8x8xf32>, tensor<f32>
   return %0#0, %0#1, %0#2, %0#3, %norm, %scale : tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<f32>, tensor<f32>
 }

@@ -12,6 +12,9 @@
 // RUN: sed 's/^  %whole = /  %again = zero.sum_squares %g1 : !zero.shard<@b1> -> tensor<24xi64>\n&/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
 // RUN: sed 's/lr %rate correction %c1, %c2/lr %c1 correction %rate, %c2/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=RATE
 // RUN: sed 's/scalars(%f#2, %lr/scalars(%lr, %lr/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: sed 's/scalars(%f#2, %lr, %k1/scalars(%f#0, %lr, %k1/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=PRINTED
+// RUN: sed 's/scalars(%f#2, %lr, %k1/scalars(%f#2, %f#1, %k1/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=PRINTED-RATE
+// RUN: sed 's/scalars(%f#2, %lr, %k1/scalars(%f#2, %f#2, %k1/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=MADE
 // RUN: sed 's/nn.yield %norm1, %mean, %factor/nn.yield %norm1, %norm1, %factor/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=LOSS
 // RUN: sed 's/nn.yield %norm1, %mean, %factor/nn.yield %mean, %mean, %factor/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM
 // RUN: sed 's/return %losses, %labels, %a0, %a1/return %losses, %labels, %r0, %a1/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=LAST
@@ -39,6 +42,11 @@
 // RATE: error: 'zero.update' op of bucket @b0 takes the bias_correction1 as its learning_rate; zero-partition-state gives each state its place
 // SCALE: error: 'zero.update' op of bucket @b0 scales its gradient by what does not depend on the label_count; nn-append-optimizer divides by it
 // SCALE: note: the label_count is here
+// PRINTED: error: 'zero.update' op of bucket @b0 takes the grad_norm as its gradient's scale; zero-partition-state gives each its place
+// PRINTED: note: it comes from here
+// PRINTED-RATE: error: 'zero.update' op of bucket @b0 takes the loss as its learning_rate; zero-partition-state gives each its place
+// MADE: error: 'zero.update' op of bucket @b0 takes as its learning_rate what does not depend on the learning_rate; zero-partition-state gives each its place
+// MADE: note: the learning_rate is here
 // LOSS: error: 'func.return' op gives as the loss what does not depend on the loss_sum of the micro-batches; nn-append-optimizer makes it of that
 // LOSS: note: the loss_sum is here
 // NORM: error: 'func.return' op gives as the grad_norm what does not depend on the sum of squares; zero-partition-state makes it of that
