@@ -157,6 +157,10 @@ Expected<Container> Container::open(const std::string &path) {
     if (section.kind == SectionKind::Frozen)
       sizes.frozen = section.size;
   }
+  // Ranks read their own weights, which may be large, when they need them; of all else no byte is taken on trust, whoever reads it, and when.
+  for (const Section &section : container.sections())
+    if (section.kind != SectionKind::Weights && section.kind != SectionKind::Frozen)
+      ZERO_RETURN_IF_ERROR(container.check(section));
   const Section *plan = container.find(SectionKind::Plan);
   if (!plan)
     return container.impl->corrupt("it has no plan");
@@ -185,6 +189,15 @@ const Container::Section *Container::find(SectionKind kind, std::string_view lab
     if (section.kind == kind && section.label == label)
       return &section;
   return nullptr;
+}
+
+Status Container::check(const Section &section) const {
+  std::string block;
+  for (uint64_t offset = 0; offset < section.size; offset += block.size()) {
+    block.resize(std::min(kChecksumBlock, section.size - offset));
+    ZERO_RETURN_IF_ERROR(read(section, offset, block.data(), block.size()));
+  }
+  return {};
 }
 
 Expected<std::string> Container::read(const Section &section) const {

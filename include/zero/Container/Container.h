@@ -75,8 +75,8 @@ private:
   std::vector<Pending> sections;
 };
 
-/// A verified, open container. The plan is checked whole once (FlatBuffers structure, checksums, every id and range); other
-/// sections are checked as they are read. Reads may come from several threads.
+/// A verified, open container. The plan is checked whole once (FlatBuffers structure, checksums, every id and range), and so are the
+/// checksums of all sections but weights and frozen tensors, which are checked as they are read. Reads may come from several threads.
 class Container {
 public:
   struct Section {
@@ -102,6 +102,8 @@ public:
   Expected<std::string> read(const Section &section) const;
   /// `size` bytes at `offset` of the section, into `target`.
   Status read(const Section &section, uint64_t offset, void *target, uint64_t size) const;
+  /// Reads the whole section and holds it against its checksums.
+  Status check(const Section &section) const;
   /// XXH3-64 over all section checksums: equal files have equal fingerprints.
   uint64_t fingerprint() const;
 

@@ -78,6 +78,8 @@ TEST(ContainerDamage, IsNamed) {
          b.bytes += "x";
          b.header().fileSize += 1;
        }},
+      // Also what this machine does not read while it runs.
+      {" of section 'v3' does not fit", [](Bytes &b) { b.bytes[b.entry(2).offset] ^= 1; }, false},
       {"bytes between sections are not zero", [](Bytes &b) { b.bytes[b.entry(1).offset - 1] = 'x'; }},
   };
   for (const auto &fault : faults) {
