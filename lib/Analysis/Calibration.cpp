@@ -1,5 +1,6 @@
 //===- Calibration.cpp - Rates of a machine, measured ---------------------===//
 #include "zero/Analysis/Calibration.h"
+#include "zero/Runtime/Base/JsonDepth.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -290,6 +291,8 @@ static bool fromJSON(const json::Value &value, KernelRate &rate, json::Path path
 }
 
 Expected<TargetRates> parseRates(StringRef text) {
+  if (isNestedTooDeeply(text))
+    return createStringError(inconvertibleErrorCode(), "objects and arrays lie in each other more than " + Twine(kMostJsonLevels) + " deep");
   Expected<json::Value> value = json::parse(text);
   if (!value)
     return value.takeError();

@@ -1,5 +1,6 @@
 //===- ParseConfig.cpp - JSON text -> TrainingConfig ----------------------===//
 #include "ConfigKeys.h"
+#include "zero/Runtime/Base/JsonDepth.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -202,6 +203,8 @@ static Error findKeys(StringRef json, llvm::StringMap<KeyPlace> &places) {
 
 /// Reads `json` into `config`, and where its keys stand, those before an error too.
 static Error readText(StringRef json, TrainingConfig &config) {
+  if (isNestedTooDeeply(json))
+    return fail("objects and arrays lie in each other more than {0} deep", kMostJsonLevels);
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return value.takeError();

@@ -179,6 +179,19 @@ TEST(Config, KeysStandOnce) {
   EXPECT_EQ(parseError(R"({"optimizer": {"type": "a\"}:{\"type"}})").find("stands twice"), std::string::npos);
 }
 
+TEST(Config, IsNotNestedWithoutEnd) {
+  const std::string message = "objects and arrays lie in each other more than 256 deep";
+  for (const char *level : {"[", "{\"a\":"}) {
+    std::string text;
+    for (int i = 0; i < 100000; ++i)
+      text += level;
+    EXPECT_EQ(parseError(text), message);
+  }
+  EXPECT_EQ(parseError(std::string(256, '[') + std::string(256, ']')), "the configuration must be an object, is an array");
+  // Brackets in names lie in nothing.
+  EXPECT_NE(parseError("{\"" + std::string(300, '[') + "\\\"[\": 1}"), message);
+}
+
 TEST(Config, WrongTypesAndRanges) {
   EXPECT_EQ(parseError("[]"), "the configuration must be an object, is an array");
   EXPECT_EQ(parseError(R"({"optimizer": 1})"), "'optimizer' must be an object, is a number");
