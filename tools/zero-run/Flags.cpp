@@ -183,7 +183,10 @@ Expected<std::optional<RunFlags>> parseFlags(int argc, char **argv, std::string 
                  "parameter, bytes, times (default: zero-flight-recorder; none: nothing is written)")
       ->type_name("DIR");
   app.add_option("--timeout-seconds", flags.timeoutSeconds, "Longest wait for another rank (default: 60)")
-      ->type_name("S")->check(CLI::Range(0.001, 1e9).description(""));
+      ->type_name("S")->check([](const std::string &text) {
+        const double seconds = std::strtod(text.c_str(), nullptr);
+        return seconds >= 0.001 && seconds <= 1e9 ? std::string() : "Value " + text + " not in range 0.001 to 1000000000"; // NaN is not
+      }, "");
 
   try {
     app.parse(argc, argv);

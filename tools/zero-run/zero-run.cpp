@@ -17,9 +17,9 @@ static void report(const Status &status) {
   std::fprintf(stderr, "zero-run: %s\n", status.message().c_str());
 }
 
-/// Says the error (on rank 0 of a job whose ranks all have it) and gives its exit code.
+/// Says the error (on one of the ranks whose command has it) and gives its exit code.
 static int fail(const Status &status) {
-  if (env::launchedRank() == 0)
+  if (env::isFirstOfItsCommand())
     report(status);
   return status.exitCode();
 }
@@ -34,9 +34,10 @@ static Expected<unsigned> loopbackRanks(const RunFlags &flags) {
   }
   if (flags.comm && *flags.comm != CommKind::Loopback)
     return kMpi;
-  if (flags.ranks)
-    return flags.ranks;
   ZERO_ASSIGN_OR_RETURN(Container container, Container::open(flags.training.program));
+  // Thousands of threads would take a minute to agree on it.
+  if (flags.ranks)
+    ZERO_RETURN_IF_ERROR(checkWorldSize(container, flags.ranks));
   unsigned worldSize = container.plan().world_size();
   if (worldSize > 1 && !flags.comm)
     return Status::badInput("'" + flags.training.program + "' is compiled for " + std::to_string(worldSize) +

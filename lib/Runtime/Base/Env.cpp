@@ -36,6 +36,17 @@ void zero::env::chooseMessagesWithinMachine() {
     ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
 }
 
+bool zero::env::isFirstOfItsCommand() {
+  const char *value = std::getenv("OMPI_APP_CTX_NUM_PROCS"); // "2 1" for mpirun -n 2 A : -n 1 B
+  unsigned first = 0, rank = launchedRank();
+  while (first < rank && value && *value) {
+    char *end = nullptr;
+    first += static_cast<unsigned>(std::strtoul(value, &end, 10));
+    value = end == value ? nullptr : end;
+  }
+  return first == rank;
+}
+
 std::optional<unsigned> zero::env::launchedRank(std::string_view variables) {
   std::string all = '\0' + std::string(variables) + '\0';
   for (const char *name : kRankVariables)

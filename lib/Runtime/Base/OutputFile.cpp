@@ -16,13 +16,45 @@ static Status cannotWrite(const std::string &path) {
 OutputFile::OutputFile(std::string path, std::string temporary, int fd)
     : path(std::move(path)), temporary(std::move(temporary)), fd(fd) {}
 
+static bool isPipe(const std::string &path) {
+  struct stat there;
+  return ::stat(path.c_str(), &there) == 0 && S_ISFIFO(there.st_mode);
+}
+
+Expected<int> openForWriting(const std::string &path) {
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  if (!isPipe(path)) {
+    int fd = ::open(path.c_str(), flags, 0666);
+    if (fd < 0)
+      return cannotWrite(path);
+    return fd;
+  }
+  // Its reader may never come, and all ranks would wait for this one.
+  int fd = ::open(path.c_str(), flags | O_NONBLOCK);
+  if (fd < 0 && errno == ENXIO)
+    return Status::badInput("cannot write '" + path + "': it is a pipe that nobody reads");
+  if (fd < 0 || ::fcntl(fd, F_SETFL, O_WRONLY) != 0)
+    return cannotWrite(path);
+  return fd;
+}
+
+Status checkWritable(const std::string &path) {
+  if (!isPipe(path))
+    return OutputFile::create(path).status();
+  // To open and close it would be its end for whoever reads it.
+  return ::access(path.c_str(), W_OK) == 0 ? Status() : cannotWrite(path);
+}
+
 Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path) {
   struct stat there;
   bool inPlace = ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
   std::string temporary = inPlace ? "" : path + ".partial." + std::to_string(::getpid());
-  int fd = ::open(inPlace ? path.c_str() : temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
+  auto opened = openForWriting(inPlace ? path : temporary);
+  if (!opened.ok() && inPlace)
+    return opened.status();
+  if (!opened.ok())
     return cannotWrite(path);
+  int fd = *opened;
   return std::unique_ptr<OutputFile>(new OutputFile(path, temporary, fd));
 }
 

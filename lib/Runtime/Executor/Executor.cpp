@@ -459,12 +459,8 @@ Executor::~Executor() = default;
 Expected<std::unique_ptr<Executor>> Executor::create(const Container &container, Bootstrap &bootstrap,
                                                      const ExecutorOptions &options) {
   ZERO_RETURN_IF_ERROR(agreeOnProgram(container, bootstrap));
-  const schema::Plan &plan = container.plan();
-  if (plan.world_size() != bootstrap.size())
-    return bootstrap.agree(Status::badInput(
-        "'" + container.path() + "' is compiled for " + std::to_string(plan.world_size()) + " ranks, this job has " +
-        std::to_string(bootstrap.size()) + "; start it with mpirun -n " + std::to_string(plan.world_size()) +
-        ", or recompile with: " + recompileCommand(container, bootstrap.size())));
+  if (Status fits = checkWorldSize(container, bootstrap.size()); !fits.ok())
+    return bootstrap.agree(fits);
 
   auto impl = std::make_unique<Impl>(container, bootstrap, options);
   ZERO_RETURN_IF_ERROR(bootstrap.agree(impl->createDevice()));
@@ -601,6 +597,15 @@ Executor::Parameters Executor::parameters(size_t bucket) const {
 
 Expected<const std::byte *> Executor::readParameters(size_t bucket, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const {
   return impl->memory.read(*findExported(impl->plan, bucket)->slice(), offset, size, scratch);
+}
+
+Status checkWorldSize(const Container &container, unsigned ranks) {
+  const unsigned compiled = container.plan().world_size();
+  if (compiled == ranks)
+    return {};
+  return Status::badInput("'" + container.path() + "' is compiled for " + std::to_string(compiled) + " ranks, this job has " +
+                          std::to_string(ranks) + "; start it with mpirun -n " + std::to_string(compiled) + ", or recompile with: " +
+                          recompileCommand(container, ranks));
 }
 
 std::string recompileCommand(const Container &container, unsigned worldSize) {

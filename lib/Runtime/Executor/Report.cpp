@@ -2,6 +2,7 @@
 #include "lib/Runtime/Executor/Report.h"
 #include "lib/Runtime/Executor/JsonText.h"
 #include "zero/Runtime/Base/Env.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -23,7 +24,8 @@ static Status cannotWrite(const std::string &path) {
 
 Status MetricsFile::open(const std::string &name) {
   path = name;
-  file = std::fopen(path.c_str(), "w");
+  ZERO_ASSIGN_OR_RETURN(int descriptor, openForWriting(path));
+  file = ::fdopen(descriptor, "w");
   return file ? Status() : cannotWrite(path);
 }
 

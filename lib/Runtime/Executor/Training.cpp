@@ -359,7 +359,7 @@ Status Training::run(Bootstrap &bootstrap) {
   Status writable;
   for (const std::string &path : {options.exportPath, options.tracePath, options.predictPath})
     if (bootstrap.rank() == 0 && !path.empty() && writable.ok())
-      writable = OutputFile::create(path).status();
+      writable = checkWritable(path);
   ZERO_RETURN_IF_ERROR(bootstrap.agree(writable));
 
   if (!options.exportPath.empty())

@@ -16,6 +16,9 @@ unsigned launchedRank();
 /// To be called before MPI starts. Where all ranks of the job are on this machine, OpenMPI takes messages of its own (OMPI_MCA_pml=ob1) at once,
 /// unless the user has chosen; it looks for no networks, of which its libraries know so many that this takes 0.2 s.
 void chooseMessagesWithinMachine();
+/// Whether no lower rank was started by the same command of one mpirun (`mpirun -n 2 A : -n 1 B` starts two): where ranks cannot agree
+/// yet on who speaks, it is this one.
+bool isFirstOfItsCommand();
 /// ZERO_TEST_DELAY_SEED: where set and not 0, every command of every rank starts late by times that the number decides. Default 0:
 /// no delays. For tests of the order that a plan's events give.
 uint64_t testDelaySeed();

@@ -27,6 +27,12 @@ private:
   uint64_t end = 0; ///< of what was written, where it all was from the front on: what a pipe can do
 };
 
+/// A descriptor of the file, made empty or new; an error where it is a pipe that nobody reads, and not a wait for its reader.
+Expected<int> openForWriting(const std::string &path);
+
+/// Whether create() would succeed later. What is there stays as it is; of a pipe only whether it may be written.
+Status checkWritable(const std::string &path);
+
 /// Writes all bytes of a file, or leaves what was there before.
 Status writeWholeFile(const std::string &path, std::string_view bytes);
 

@@ -129,6 +129,9 @@ private:
 /// As --isa names it and the first line of a run shows it: "x86-64-v4-bf16".
 std::string instructionSetName(const KernelOptions &options);
 
+/// An error where the program is compiled for another number of ranks than `ranks`.
+Status checkWorldSize(const Container &container, unsigned ranks);
+
 /// The command that compiles the same program for another world size, for messages.
 std::string recompileCommand(const Container &container, unsigned worldSize);
 
