@@ -13,9 +13,11 @@ ExporterCall zero::onnx_import::exporterCallOf(const onnx::NodeProto &node) {
       continue;
     auto [target, operands] = text.split("[target=torch.ops.aten.").second.split("](args = (");
     call.function = target.split('.').first;
-    StringRef(operands.split(')').first).split(call.arguments, ',');
-    for (StringRef &argument : call.arguments)
-      argument = argument.trim();
+    for (StringRef rest = operands.split(')').first; !rest.empty();) {
+      size_t end = rest.starts_with("[") ? rest.find(',', rest.find(']')) : rest.find(',');
+      call.arguments.push_back(rest.take_front(end).trim());
+      rest = rest.substr(end).drop_front(end < rest.size()).ltrim();
+    }
   }
   return call;
 }

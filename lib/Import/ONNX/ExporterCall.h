@@ -12,7 +12,7 @@ namespace zero::onnx_import {
 ///   %embedding : [num_users=1] = call_function[target=torch.ops.aten.embedding.default](args = (%p_w, %x, 1), kwargs = {})
 struct ExporterCall {
   llvm::StringRef function;                       // "embedding"
-  llvm::SmallVector<llvm::StringRef> arguments;   // by place: "%p_w", "%x", "1"; a list is one for each comma
+  llvm::SmallVector<llvm::StringRef> arguments;   // by place: "%p_w", "%x", "1", "[2, 2]"
 
   /// The argument, or an empty string where the call has fewer.
   llvm::StringRef argument(size_t index) const { return index < arguments.size() ? arguments[index] : llvm::StringRef(); }

@@ -1,4 +1,5 @@
 //===- Pooling.cpp - Pooling over windows and over whole planes -----------===//
+#include "ExporterCall.h"
 #include "OperatorTable.h"
 #include "Sliding.h"
 
@@ -186,6 +187,20 @@ FailureOr<Tensor> windowCounts(NodeContext &node, const Pool &pool, const Tensor
 }
 
 /// Counts are exact in float32 at least.
+/// ONNX divides by the size of the window. The torch.export-based exporter leaves out another divisor and keeps the call:
+/// avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override).
+std::optional<int64_t> divisorOf(NodeContext &node) {
+  ExporterCall call = exporterCallOf(*node.node);
+  int64_t divisor;
+  if (!node.trains() || !call.function.starts_with("avg_pool") || call.argument(6).getAsInteger(10, divisor) || divisor == 0)
+    return std::nullopt;
+  emitWarning(node.location) << "node '" << node.name()
+                             << "' (AveragePool) stands in the file without a divisor, but the exporter notes that PyTorch called it with "
+                                "divisor_override="
+                             << divisor << ", which is trained with";
+  return divisor;
+}
+
 LogicalResult buildAveragePool(NodeContext &node) {
   FailureOr<Pool> pool = readPool(node);
   if (failed(pool))
@@ -193,6 +208,10 @@ LogicalResult buildAveragePool(NodeContext &node) {
   if (!isa<FloatType>(pool->x.elementType()))
     return node.error() << "needs floats, not " << pool->x.type();
   Tensor sum = sumPool(node, *pool, pool->x);
+  if (std::optional<int64_t> divisor = divisorOf(node)) {
+    Tensor number = node.broadcastTo(node.splat(static_cast<double>(*divisor), sum.elementType()), sum.shape, [&] { return node.shapeOf(sum); });
+    return node.set(node.binary<nn::DivOp>(sum, number));
+  }
   FailureOr<Tensor> counts = windowCounts(node, *pool, sum);
   return failed(counts) ? failure() : node.set(node.binary<nn::DivOp>(sum, *counts));
 }
