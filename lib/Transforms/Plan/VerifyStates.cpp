@@ -350,7 +350,8 @@ private:
         if (!sum && !state)
           continue;
         plan::SliceAttr all = sum ? sum.getTarget() : state.getSlice();
-        if (slice != all && slice != getOwnRange(all))
+        // Ranks count their own ranges, or the whole that was gathered in place.
+        if (slice != all && slice != getOwnRange(all) && getOwnRange(slice) != all)
           return fail(dispatch, "counts " + Twine(slice.getSize()) + " of " + Twine(all.getSize()) + " bytes of @" + slice.getBuffer().getValue() +
                                     "; zero-partition-state counts all of each gradient",
                       sum ? sum.getOperation() : state.getOperation(), sum ? "it is reduced here" : "it is here");
