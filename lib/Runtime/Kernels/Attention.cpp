@@ -16,9 +16,13 @@ using namespace zero::kernels;
 
 namespace {
 
-/// Items are cut into as many ranges as the workspace has parts; threads split the ranges.
+/// Items are cut into as many ranges as the workspace has parts; threads split the ranges. Without items there is no workspace, and no
+/// pointer to it: `last` is behind the others then.
 void runParts(ParallelFor &parallel, const AttentionArguments &arguments, int64_t items,
-              AttentionRange *range, float *workspace, int64_t partFloats) {
+              AttentionRange *range, void *const *last, int64_t partFloats) {
+  if (items == 0)
+    return;
+  auto *workspace = static_cast<float *>(*last);
   int64_t parts = std::min(kAttentionParts, items);
   parallelFor(parallel, parts, [&](int64_t begin, int64_t end) {
     range(arguments, items * begin / parts, items * end / parts, workspace + begin * partFloats);
@@ -48,8 +52,7 @@ public:
     x.mask = mask ? next() : nullptr;
     x.out.data = next();
     x.logSumExp = static_cast<float *>(next());
-    runParts(parallel, x, x.batch * x.heads, range, static_cast<float *>(next()),
-             attentionPartFloats(x.queries, x.headSize));
+    runParts(parallel, x, x.batch * x.heads, range, pointers, attentionPartFloats(x.queries, x.headSize));
     return {};
   }
 
@@ -78,7 +81,7 @@ public:
     x.queryGradient.data = next();
     x.keyGradient.data = next();
     x.valueGradient.data = next();
-    runParts(parallel, x, x.batch * x.groups, range, static_cast<float *>(next()), partFloats);
+    runParts(parallel, x, x.batch * x.groups, range, pointers, partFloats);
     return {};
   }
 
