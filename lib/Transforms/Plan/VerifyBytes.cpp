@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VerifyBytes.h"
+#include "BufferAddresses.h"
 #include "ByteMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -31,16 +32,8 @@ bool isPersistent(StringRef role) { return role != "gradient"; }
 class BytesVerifier {
 public:
   explicit BytesVerifier(ModuleOp module)
-      : module(module), symbols(module), memory(module), worldSize(memory.getWorldSize()), states(module.getOps<plan::StateOp>()) {
-    llvm::StringMap<int64_t> arenaStarts;
-    int64_t start = 0;
-    for (auto arena : module.getOps<plan::ArenaOp>()) {
-      arenaStarts[arena.getSymName()] = start;
-      start += arena.getSizeBytes();
-    }
-    for (plan::BufferOp buffer : memory.getBuffers())
-      addresses.push_back(arenaStarts.lookup(buffer.getArena()) + *buffer.getOffset());
-  }
+      : module(module), symbols(module), memory(module), worldSize(memory.getWorldSize()), states(module.getOps<plan::StateOp>()),
+        addresses(getBufferAddresses(module, memory)) {}
 
   LogicalResult run() {
     if (failed(checkStatesApart()))

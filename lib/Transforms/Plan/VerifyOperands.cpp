@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VerifyOperands.h"
+#include "BufferAddresses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/CudaOptions.h"
 #include "zero/Analysis/KernelShape.h"
@@ -30,16 +31,10 @@ struct Operand {
 
 class OperandVerifier {
 public:
-  explicit OperandVerifier(ModuleOp module) : symbols(module), memory(module), ranks(memory.getWorldSize()), cudaOptions(plan::isForCuda(module) ? std::optional(getCudaOptions(module)) : std::nullopt) {
-    llvm::StringMap<int64_t> arenaStarts;
-    int64_t start = 0;
-    for (auto arena : module.getOps<plan::ArenaOp>()) {
-      arenaStarts[arena.getSymName()] = start;
-      start += arena.getSizeBytes();
-    }
-    for (plan::BufferOp buffer : memory.getBuffers())
-      addresses.push_back(arenaStarts.lookup(buffer.getArena()) + *buffer.getOffset());
-  }
+  explicit OperandVerifier(ModuleOp module)
+      : symbols(module), memory(module), ranks(memory.getWorldSize()),
+        cudaOptions(plan::isForCuda(module) ? std::optional(getCudaOptions(module)) : std::nullopt),
+        addresses(getBufferAddresses(module, memory)) {}
 
   LogicalResult run() {
     for (unsigned section = 0; section < memory.getSections().size(); ++section)
