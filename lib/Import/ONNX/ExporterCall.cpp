@@ -1,5 +1,6 @@
 //===- ExporterCall.cpp - The PyTorch call that a node was exported from --===//
 #include "ExporterCall.h"
+#include "Importer.h"
 
 using namespace llvm;
 using namespace zero;
@@ -20,4 +21,9 @@ ExporterCall zero::onnx_import::exporterCallOf(const onnx::NodeProto &node) {
     }
   }
   return call;
+}
+
+void zero::onnx_import::warnOfDroppedArgument(const NodeContext &node, StringRef what, const Twine &argument) {
+  mlir::emitWarning(node.location) << "node '" << node.name() << "' (" << node.node->op_type() << ") stands in the file without " << what
+                                   << ", but the exporter notes that PyTorch called it with " << argument << ", which is trained with";
 }

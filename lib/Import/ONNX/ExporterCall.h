@@ -8,6 +8,8 @@
 
 namespace zero::onnx_import {
 
+class NodeContext;
+
 /// What the torch.export-based exporter keeps of it in the node's metadata, as
 ///   %embedding : [num_users=1] = call_function[target=torch.ops.aten.embedding.default](args = (%p_w, %x, 1), kwargs = {})
 struct ExporterCall {
@@ -20,6 +22,9 @@ struct ExporterCall {
 
 /// No function where the model does not tell; views of the node's metadata.
 ExporterCall exporterCallOf(const onnx::NodeProto &node);
+
+/// Says that the node stands in the file without `what`, and is trained with `argument` of the call, as "label_smoothing=0.1".
+void warnOfDroppedArgument(const NodeContext &node, llvm::StringRef what, const llvm::Twine &argument);
 
 } // namespace zero::onnx_import
 

@@ -31,10 +31,7 @@ double labelSmoothingOf(NodeContext &node) {
   double smoothing = 0;
   if (!node.trains() || call.function != "cross_entropy_loss" || call.argument(5).getAsDouble(smoothing) || smoothing == 0)
     return 0;
-  emitWarning(node.location) << "node '" << node.name() << "' (" << node.node->op_type()
-                             << ") stands in the file without label smoothing, but the exporter notes that PyTorch called it "
-                                "with label_smoothing="
-                             << call.argument(5) << ", which is trained with";
+  warnOfDroppedArgument(node, "label smoothing", "label_smoothing=" + call.argument(5));
   return smoothing;
 }
 

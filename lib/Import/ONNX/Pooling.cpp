@@ -186,7 +186,6 @@ FailureOr<Tensor> windowCounts(NodeContext &node, const Pool &pool, const Tensor
   return same == 1 ? *product : node.binary<nn::MulOp>(*product, number);
 }
 
-/// Counts are exact in float32 at least.
 /// ONNX divides by the size of the window. The torch.export-based exporter leaves out another divisor and keeps the call:
 /// avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override).
 std::optional<int64_t> divisorOf(NodeContext &node) {
@@ -194,13 +193,11 @@ std::optional<int64_t> divisorOf(NodeContext &node) {
   int64_t divisor;
   if (!node.trains() || !call.function.starts_with("avg_pool") || call.argument(6).getAsInteger(10, divisor) || divisor == 0)
     return std::nullopt;
-  emitWarning(node.location) << "node '" << node.name()
-                             << "' (AveragePool) stands in the file without a divisor, but the exporter notes that PyTorch called it with "
-                                "divisor_override="
-                             << divisor << ", which is trained with";
+  warnOfDroppedArgument(node, "a divisor", "divisor_override=" + Twine(divisor));
   return divisor;
 }
 
+/// Counts are exact in float32 at least.
 LogicalResult buildAveragePool(NodeContext &node) {
   FailureOr<Pool> pool = readPool(node);
   if (failed(pool))
