@@ -34,12 +34,15 @@ FailureOr<KernelShape> computeBlockShape(Block &block, std::string *why) {
   return computeKernelShape(ops, block.getTerminator()->getOperands(), why);
 }
 
-bool isBlockSupported(Block &block, std::string *why) {
+/// The shape of a block that the generator has code for.
+FailureOr<KernelShape> computeSupportedShape(Block &block, std::string *why) {
   for (Operation &op : block.without_terminator())
     if (!isCodegenSupported(&op, why))
-      return false;
-  return succeeded(computeBlockShape(block, why));
+      return failure();
+  return computeBlockShape(block, why);
 }
+
+bool isBlockSupported(Block &block, std::string *why) { return succeeded(computeSupportedShape(block, why)); }
 
 } // namespace
 
@@ -116,10 +119,8 @@ bool canComputeInPlace(func::FuncOp function, unsigned operandIndex, unsigned re
   if (failed(flat))
     return false;
   Block &block = (*flat)->getBody().front();
-  if (!isBlockSupported(block, nullptr))
-    return false;
-  FailureOr<KernelShape> shape = computeBlockShape(block, nullptr);
-  if (shape->kind == KernelShape::Kind::Empty)
+  FailureOr<KernelShape> shape = computeSupportedShape(block, nullptr);
+  if (failed(shape) || shape->kind == KernelShape::Kind::Empty)
     return false;
   Value operand = block.getArgument(operandIndex);
   if (operand.use_empty())

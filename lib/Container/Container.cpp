@@ -158,8 +158,9 @@ Expected<Container> Container::open(const std::string &path) {
       sizes.frozen = section.size;
   }
   // Ranks read their own weights, which may be large, when they need them; of all else no byte is taken on trust, whoever reads it, and when.
+  // The plan is read whole below.
   for (const Section &section : container.sections())
-    if (section.kind != SectionKind::Weights && section.kind != SectionKind::Frozen)
+    if (section.kind != SectionKind::Weights && section.kind != SectionKind::Frozen && section.kind != SectionKind::Plan)
       ZERO_RETURN_IF_ERROR(container.check(section));
   const Section *plan = container.find(SectionKind::Plan);
   if (!plan)
