@@ -2,19 +2,14 @@
 #include "lib/Container/OperandVerifier.h"
 #include "zero/Container/PlanView.h"
 #include "zero/Runtime/HAL/RankRange.h"
-#include <algorithm>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace zero {
 namespace {
 
-struct Operand {
+struct Operand : RankAccess {
   const schema::Slice *slice;
-  RankRange range; ///< from the start of its buffer's arena
-  uint32_t arena;
-  bool write;
 };
 
 class OperandVerifier {
@@ -35,10 +30,8 @@ private:
     if (!slice || slice->size() == 0)
       return;
     const schema::Buffer *buffer = records(plan.buffers())[slice->buffer()];
-    operands.push_back({slice,
-                        {static_cast<int64_t>(buffer->offset() + slice->offset()), static_cast<int64_t>(slice->size()), static_cast<int64_t>(slice->rank_stride())},
-                        buffer->arena(),
-                        write});
+    const RankRange range{static_cast<int64_t>(buffer->offset() + slice->offset()), static_cast<int64_t>(slice->size()), static_cast<int64_t>(slice->rank_stride())};
+    operands.push_back({{range, buffer->arena(), write, static_cast<unsigned>(operands.size())}, slice});
   }
 
   /// In place only what is exactly that: whether a kernel can, the compiler has proved.
@@ -58,18 +51,13 @@ private:
       add(collective->target(), true, operands);
       add(collective->staging(), true, operands);
     }
-    std::ranges::sort(operands, {}, [](const Operand &operand) { return std::tuple(operand.arena, operand.range.begin, operand.write); });
-    std::vector<const Operand *> open; // whose ranges may reach further
-    for (const Operand &operand : operands) {
-      std::erase_if(open, [&](const Operand *earlier) {
-        return earlier->arena != operand.arena || earlier->range.begin + earlier->range.size + earlier->range.stride * (ranks - 1) <= operand.range.begin;
-      });
-      for (const Operand *earlier : open)
-        if ((operand.write || earlier->write) && overlap(operand.range, earlier->range, ranks) && !mayOverlap(command, operand, *earlier))
-          return refuse(where, operand, *earlier);
-      open.push_back(&operand);
-    }
-    return {};
+    Status status;
+    forEachOverlap(std::move(operands), ranks, [&](const Operand &a, const Operand &b) {
+      if (!mayOverlap(command, a, b))
+        status = refuse(where, b, a);
+      return status.ok();
+    });
+    return status;
   }
 
   bool mayOverlap(const schema::Command &command, const Operand &a, const Operand &b) const {

@@ -285,27 +285,6 @@ Bytes bytesOf(std::string_view name, std::span<const int64_t> integers, Reader &
   return {};
 }
 
-/// Bytes of the workspace; `operands` are those of the other pointers. Its arithmetic does not look for numbers that do not fit.
-uint64_t workspace(std::string_view name, std::span<const int64_t> integers, const Bytes &operands) {
-  constexpr uint64_t kMost = uint64_t(1) << 48;
-  auto areSmall = [](const Bytes &numbers) { return std::ranges::all_of(numbers, [](uint64_t number) { return number < kMost; }); };
-  bool isProduct = name == "matmul", isConvolution = name.starts_with("conv"), isAttention = name.starts_with("attention");
-  if (!isProduct && !isConvolution && !isAttention)
-    return 0;
-  bool fits = areSmall(operands);
-  if (fits && isProduct) { // rows may be read over and over, and are copied each time
-    uint64_t batch = size(integers[1]), m = size(integers[2]), n = size(integers[3]), k = size(integers[4]);
-    fits = areSmall({multiply({batch, m, k}), multiply({batch, k, n}), multiply({batch, m, n})});
-  }
-  if (fits && isAttention)
-    fits = isSmall(integers) && isSmall(integers.first(7), int64_t(1) << 28);
-  if (fits && isConvolution) {
-    ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
-    fits = isSmall(integers.first(5), int64_t(1) << 28) && areSmall({product(shape.window), product(shape.spatial), product(shape.positions)});
-  }
-  return fits ? static_cast<uint64_t>(std::max<int64_t>(kernelWorkspaceBytes(name, integers), 0)) : kTooMany;
-}
-
 } // namespace
 
 std::optional<std::vector<uint64_t>> zero::kernelOperandBytes(std::string_view name, std::span<const int64_t> integers) {
@@ -316,9 +295,30 @@ std::optional<std::vector<uint64_t>> zero::kernelOperandBytes(std::string_view n
   return bytes;
 }
 
+uint64_t zero::kernelScratchBytes(std::string_view name, std::span<const int64_t> integers, std::span<const uint64_t> operands) {
+  // The workspace's arithmetic does not look for numbers that do not fit.
+  constexpr uint64_t kMost = uint64_t(1) << 48;
+  auto areSmall = [](std::span<const uint64_t> numbers) { return std::ranges::all_of(numbers, [](uint64_t number) { return number < kMost; }); };
+  bool isProduct = name == "matmul", isConvolution = name.starts_with("conv"), isAttention = name.starts_with("attention");
+  if (!isProduct && !isConvolution && !isAttention)
+    return 0;
+  bool fits = areSmall(operands);
+  if (fits && isProduct) { // rows may be read over and over, and are copied each time
+    uint64_t batch = size(integers[1]), m = size(integers[2]), n = size(integers[3]), k = size(integers[4]);
+    fits = areSmall(Bytes{multiply({batch, m, k}), multiply({batch, k, n}), multiply({batch, m, n})});
+  }
+  if (fits && isAttention)
+    fits = isSmall(integers) && isSmall(integers.first(7), int64_t(1) << 28);
+  if (fits && isConvolution) {
+    ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
+    fits = isSmall(integers.first(5), int64_t(1) << 28) && areSmall(Bytes{product(shape.window), product(shape.spatial), product(shape.positions)});
+  }
+  return fits ? static_cast<uint64_t>(std::max<int64_t>(kernelWorkspaceBytes(name, integers), 0)) : kTooMany;
+}
+
 std::optional<std::vector<uint64_t>> zero::kernelSliceBytes(std::string_view name, std::span<const int64_t> integers) {
   std::optional<Bytes> bytes = kernelOperandBytes(name, integers);
-  if (uint64_t scratch = bytes ? workspace(name, integers, *bytes) : 0)
+  if (uint64_t scratch = bytes ? kernelScratchBytes(name, integers, *bytes) : 0)
     bytes->push_back(scratch);
   return bytes;
 }

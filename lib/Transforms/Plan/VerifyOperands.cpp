@@ -7,34 +7,25 @@
 //===----------------------------------------------------------------------===//
 #include "VerifyOperands.h"
 #include "BufferAddresses.h"
+#include "LibraryBytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "zero/Analysis/CudaOptions.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/RankRange.h"
-#include "zero/Runtime/Kernels/SliceBytes.h"
-#include "zero/Runtime/Kernels/Workspace.h"
 
 using namespace mlir;
 
 namespace zero {
 namespace {
 
-/// A slice with its place in the address space of all arenas.
-struct Operand {
+/// A slice with its place in one space of addresses.
+struct Operand : RankAccess {
   plan::SliceAttr slice;
-  RankRange range;
-  unsigned index; ///< among the reads or the writes
-  bool write;
-
-  int64_t getEnd(int64_t ranks) const { return range.begin + range.size + range.stride * (ranks - 1); }
 };
 
 class OperandVerifier {
 public:
   explicit OperandVerifier(ModuleOp module)
-      : symbols(module), memory(module), ranks(memory.getWorldSize()),
-        cudaOptions(plan::isForCuda(module) ? std::optional(getCudaOptions(module)) : std::nullopt),
-        addresses(getBufferAddresses(module, memory)) {}
+      : symbols(module), memory(module), ranks(memory.getWorldSize()), addresses(getBufferAddresses(module, memory)) {}
 
   LogicalResult run() {
     for (unsigned section = 0; section < memory.getSections().size(); ++section)
@@ -45,37 +36,20 @@ public:
   }
 
 private:
-  SmallVector<Operand> getOperands(Operation *command) const {
+  LogicalResult check(Operation *command) {
     SmallVector<plan::SliceAttr> reads, writes;
     getSlices(command, reads, writes);
-    SmallVector<Operand> operands;
+    std::vector<Operand> operands;
     for (auto [write, slices] : {std::pair(false, &reads), std::pair(true, &writes)})
-      for (auto [index, slice] : llvm::enumerate(*slices))
-        if (slice.getSize() != 0)
-          operands.push_back({slice,
-                              {addresses[*memory.findBuffer(slice.getBuffer())] + slice.getOffset(), slice.getSize(), slice.getRankStride()},
-                              static_cast<unsigned>(index),
-                              write});
-    return operands;
-  }
-
-  /// Each pair of which one writes, in order of addresses: near-linear, as few slices of a command overlap.
-  LogicalResult check(Operation *command) {
-    SmallVector<Operand> operands = getOperands(command);
-    llvm::sort(operands, [](const Operand &a, const Operand &b) { return std::tuple(a.range.begin, a.write, a.index) < std::tuple(b.range.begin, b.write, b.index); });
-    SmallVector<const Operand *> reads, writes; // that may reach further
-    for (const Operand &operand : operands) {
-      for (SmallVector<const Operand *> *earlier : {&reads, &writes}) {
-        if (earlier == &reads && !operand.write)
-          continue;
-        llvm::erase_if(*earlier, [&](const Operand *other) { return other->getEnd(ranks) <= operand.range.begin; });
-        for (const Operand *other : *earlier)
-          if (overlap(operand.range, other->range, ranks) && !mayOverlap(command, operand, *other))
-            return refuse(command, operand, *other);
+      for (auto [index, slice] : llvm::enumerate(*slices)) {
+        const RankRange range{addresses[*memory.findBuffer(slice.getBuffer())] + slice.getOffset(), static_cast<int64_t>(slice.getSize()),
+                              static_cast<int64_t>(slice.getRankStride())};
+        if (range.size != 0)
+          operands.push_back({{range, /*arena=*/0, write, static_cast<unsigned>(index)}, slice});
       }
-      (operand.write ? writes : reads).push_back(&operand);
-    }
-    return success();
+    return success(forEachOverlap(std::move(operands), ranks, [&](const Operand &a, const Operand &b) {
+      return mayOverlap(command, a, b) || succeeded(refuse(command, b, a));
+    }));
   }
 
   bool mayOverlap(Operation *command, const Operand &a, const Operand &b) {
@@ -112,16 +86,15 @@ private:
   /// Whether both are elements that the kernel goes through, which it may do in strides, though not from one first element on; its
   /// workspace has none. A sum with a matrix may lie in the matrix's place.
   bool mayInterleave(plan::DispatchOp dispatch, const Operand &a, const Operand &b) const {
-    const std::string_view name(dispatch.getKernel().data(), dispatch.getKernel().size());
-    if (!kernelOperandBytes(name, dispatch.getIntegers()))
+    std::optional<LibraryBytes> library = getLibraryBytes(dispatch);
+    if (!library)
       return true; // plan-verify-kernels says which kernels there are
     if (a.range.begin == b.range.begin) {
       constexpr unsigned kAddend = 2;
-      return name == "fused_matmul" && a.range == b.range && a.write != b.write && (a.write ? b : a).index == kAddend && (a.write ? a : b).index == 0;
+      return dispatch.getKernel() == "fused_matmul" && a.range == b.range && a.write != b.write && (a.write ? b : a).index == kAddend && (a.write ? a : b).index == 0;
     }
-    const int64_t workspace = cudaOptions ? cudaWorkspaceBytes(name, dispatch.getIntegers(), *cudaOptions) : kernelWorkspaceBytes(name, dispatch.getIntegers());
     const unsigned last = dispatch.getWrites().size() - 1;
-    return workspace == 0 || !((a.write && a.index == last) || (b.write && b.index == last));
+    return library->workspace == 0 || !((a.write && a.index == last) || (b.write && b.index == last));
   }
 
   bool canCompute(plan::KernelOp kernel, unsigned read, unsigned write) {
@@ -157,7 +130,6 @@ private:
   SymbolTable symbols;
   PlanMemory memory;
   int64_t ranks;
-  std::optional<CudaOptions> cudaOptions;
   SmallVector<int64_t> addresses; // of the first byte of each buffer
   DenseMap<std::pair<Operation *, std::pair<unsigned, unsigned>>, bool> inPlace;
 };

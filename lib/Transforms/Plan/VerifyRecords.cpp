@@ -1,14 +1,13 @@
 //===- VerifyRecords.cpp - The part of plan-verify about names and numbers ===//
 #include "VerifyRecords.h"
 #include "CommandOrder.h"
+#include "LibraryBytes.h"
 #include "dialects/Zero/ZeroOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "zero/Analysis/CudaOptions.h"
 #include "zero/Analysis/CudaSchedule.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
 #include "zero/Runtime/HAL/Staging.h"
-#include "zero/Runtime/Kernels/SliceBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -425,33 +424,26 @@ private:
     return error;
   }
 
-  /// What a kernel of the library touches of each slice; on GPUs its scratch is another.
-  std::optional<std::vector<uint64_t>> getSliceBytes(std::string_view name, ArrayRef<int64_t> integers) {
-    if (!plan::isForCuda(module))
-      return kernelSliceBytes(name, integers);
-    std::optional<std::vector<uint64_t>> bytes = kernelOperandBytes(name, integers);
-    if (uint64_t workspace = bytes ? cudaWorkspaceBytes(name, integers, getCudaOptions(module)) : 0)
-      bytes->push_back(workspace);
-    return bytes;
-  }
-
   /// A kernel of the library touches what its integers say; the first pointers are the reads.
   LogicalResult checkLibraryKernel(plan::DispatchOp dispatch) {
     StringRef name = dispatch.getKernel();
-    auto bytes = getSliceBytes(std::string_view(name.data(), name.size()), dispatch.getIntegers());
-    if (!bytes)
+    std::optional<LibraryBytes> library = getLibraryBytes(dispatch);
+    if (!library)
       return success(); // zero-to-plan and the runtime ask the library itself whether it has the kernel and takes the integers
+    std::vector<uint64_t> bytes = std::move(library->operands);
+    if (library->workspace)
+      bytes.push_back(library->workspace);
     const size_t given = dispatch.getReads().size() + dispatch.getWrites().size();
-    if (given != bytes->size())
-      return dispatch.emitError() << "gives kernel '" << name << "' " << given << " slices, but it takes " << bytes->size();
+    if (given != bytes.size())
+      return dispatch.emitError() << "gives kernel '" << name << "' " << given << " slices, but it takes " << bytes.size();
     auto slices = llvm::concat<const Attribute>(dispatch.getReads().getValue(), dispatch.getWrites().getValue());
     for (auto [index, slice] : llvm::enumerate(slices)) {
       const uint64_t size = cast<plan::SliceAttr>(slice).getSize();
       // Bytes that are said to be written and are not would be stale; a norm leaves nothing out.
       const bool isExact = index >= dispatch.getReads().size() || name == "sum_squares";
-      if (size < (*bytes)[index] || (isExact && size != (*bytes)[index]))
+      if (size < bytes[index] || (isExact && size != bytes[index]))
         return dispatch.emitError() << "gives kernel '" << name << "' slice #" << index << " of " << size
-                                    << " bytes, but it reaches over " << (*bytes)[index] << "; zero-to-plan makes slices of what kernels touch";
+                                    << " bytes, but it reaches over " << bytes[index] << "; zero-to-plan makes slices of what kernels touch";
     }
     return success();
   }

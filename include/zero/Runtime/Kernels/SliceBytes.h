@@ -19,7 +19,10 @@ namespace zero {
 /// which there are too few; what else is wrong with them prepareKernel says.
 std::optional<std::vector<uint64_t>> kernelOperandBytes(std::string_view name, std::span<const int64_t> integers);
 
-/// The same, and its workspace on CPUs (Workspace.h) where it has one.
+/// Of its workspace on CPUs (Workspace.h), 0 where it has none; the largest number where none fits. `operands`: of kernelOperandBytes.
+uint64_t kernelScratchBytes(std::string_view name, std::span<const int64_t> integers, std::span<const uint64_t> operands);
+
+/// The bytes of both, the workspace last.
 std::optional<std::vector<uint64_t>> kernelSliceBytes(std::string_view name, std::span<const int64_t> integers);
 
 } // namespace zero
