@@ -38,33 +38,37 @@ def check_losses(ours, theirs, dtype):
 
 
 def pair(bench, size, dtype, stage, peer, rate, number):
-    """Both systems after each other, the first of them by turns."""
+    """Both systems after each other, the first of them by turns; over a slow network ours again where the same network has no limit."""
     steps, warmup = (bench.steps, bench.warmup) if not rate or bench.quick else (10, 2)
     world = 1 if stage is None else 2
     record = bench.peak()
     record["other_cores"] = {}
 
-    def measure(name, rate_here):
-        slow = rate_here and not bench.no_namespaces
-        counted = name != "zero" and world > 1 and not bench.no_namespaces  # peers' bytes are those of an interface of their own
+    def measure(system):
+        rate_here = None if system == "unlimited" else rate
+        # Peers' bytes are those of an interface of their own, and what is without a limit goes the way of what has one.
+        linked = world > 1 and not bench.no_namespaces and (rate or system == "peer")
         with contextlib.ExitStack() as stack:
-            link = stack.enter_context(network.Link(rate_here)) if slow or counted else None
+            link = stack.enter_context(network.Link(rate_here)) if linked else None
             watched = {}
             with watching(watched):
-                if name == "zero":
+                if system != "peer":
                     result = bench.zero.train(size, dtype, stage or 0, world, steps, warmup, link=link, rate=rate_here)
                 elif rate_here and not link:
                     raise Failed(f"no network namespaces here: {bench.no_namespaces}")
                 else:
                     model, data = bench.zero.model(size), bench.zero.data(size, SIZES[size].batch * world * steps)
                     result = peers.run(bench.environment, peer, stage, SIZES[size], dtype, model, data, steps, warmup, link, bench.zero.timeout)
-            record["other_cores"][name] = watched["other_cores"]
+            record["other_cores"][system] = watched["other_cores"]
             return result
 
-    names = ["zero"] + ([peer] if bench.environment else [])
-    results = {}
-    for name in names if number % 2 == 0 else names[::-1]:
-        results["zero" if name == "zero" else "peer"] = measure(name, rate)
+    systems = (["unlimited"] if rate else []) + ["zero"] + (["peer"] if bench.environment else [])
+    results = {system: measure(system) for system in (systems if number % 2 == 0 else systems[::-1])}
+    if "unlimited" in results:
+        if results["unlimited"]["losses"] != results["zero"]["losses"]:
+            raise Failed(f"a limit changes the losses: {results['zero']['losses']} and {results['unlimited']['losses']}")
+        record["slowdown"] = results["zero"]["step_seconds"] / results["unlimited"]["step_seconds"]
+        record["transfer_seconds"] = 8 * results["zero"]["sent_bytes"] / network.rate_bits(rate)
     if "peer" in results:
         record["loss_difference"] = check_losses(results["zero"]["losses"], results["peer"]["losses"], dtype)
         record["ratio"] = results["zero"]["step_seconds"] / results["peer"]["step_seconds"]
@@ -94,7 +98,7 @@ def steps(bench):
 
 
 def links(bench):
-    """The same over slow networks."""
+    """The same over slow networks, beside the time of its bytes and a network without a limit."""
     return pairs(bench, "links", bench.slow_sizes, ("float32",), (0, 1, 2, 3), RATES[1:] if bench.quick else RATES, 1 if bench.quick else 2)
 
 

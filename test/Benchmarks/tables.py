@@ -29,6 +29,8 @@ def one_line(record):
     if "zero" in record:
         peer = record.get("peer")
         text = f"zero {1e3 * record['zero']['step_seconds']:.1f} ms"
+        if "unlimited" in record:
+            text += f", {1e3 * record['unlimited']['step_seconds']:.1f} ms without a limit ({record['slowdown']:.3f})"
         return text + (f", peer {1e3 * peer['step_seconds']:.1f} ms, ratio {record['ratio']:.3f}" if peer else "")
     return ", ".join(f"{name} {value:.4g}" for name, value in record.items() if isinstance(value, (int, float)) and name != "unit_seconds")
 
@@ -66,19 +68,22 @@ def _pairs(records, part, flops):
         good = [r for r in found if "failed" not in r]
         what = [size, dtype] + ([rate] if part == "links" else []) + ["one rank" if stage is None else stage, NAMES.get(peer, "-")]
         if not good:
-            rows.append(what + ["failed: " + found[-1]["failed"].replace("|", "/")] + [""] * 10)
+            rows.append(what + ["failed: " + found[-1]["failed"].replace("|", "/")] + [""] * (13 if part == "links" else 10))
             continue
         ours, predicted = _median(good, "zero", "step_seconds"), _median(good, "zero", "predicted_step_seconds")
         peak = _median(good, "fma_f32_gflops" if dtype == "float32" else "fma_bf16_gflops")
-        rows.append(what + [
-            _number(ours, ".1f", 1e3), _number(_median(good, "peer", "step_seconds"), ".1f", 1e3), _number(_median(good, "ratio"), ".3f"),
+        unlimited = [_number(_median(good, "unlimited", "step_seconds"), ".1f", 1e3), _number(_median(good, "slowdown"), ".3f"),
+                     _number(_median(good, "transfer_seconds"), ".0f", 1e3)]
+        rows.append(what + [_number(ours, ".1f", 1e3)] + (unlimited if part == "links" else []) + [
+            _number(_median(good, "peer", "step_seconds"), ".1f", 1e3), _number(_median(good, "ratio"), ".3f"),
             _number(flops[size] / ours / peak / 1e9 if peak else None, ".0f", 100),
             _number(predicted / ours - 1 if predicted else None, "+.1f", 100), _number(_median(good, "zero", "exposed_comm_seconds"), ".1f", 1e3),
             f"{_number(_median(good, 'zero', 'sent_bytes'), '.2f', 1e-6)} / {_number(_median(good, 'peer', 'sent_bytes'), '.2f', 1e-6)}",
             f"{_number(_median(good, 'zero', 'peak_bytes'), '.0f', 2**-20)} / {_number(_median(good, 'peer', 'peak_bytes'), '.0f', 2**-20)}",
             f"{_number(_median(good, 'zero', 'peak_total_bytes'), '.0f', 2**-20)} / {_number(_median(good, 'peer', 'peak_total_bytes'), '.0f', 2**-20)}",
             _number(_median(good, "loss_difference"), ".1e"), max((max(r["other_cores"].values()) for r in good), default=0)])
-    columns = (["model", "type"] + (["link"] if part == "links" else []) + ["stage", "peer", "Zero ms", "peer ms", "ratio", "% of FMA peak", "predicted %",
+    columns = (["model", "type"] + (["link"] if part == "links" else []) + ["stage", "peer", "Zero ms"] +
+               (["without a limit ms", "times as long", "bytes / rate ms"] if part == "links" else []) + ["peer ms", "ratio", "% of FMA peak", "predicted %",
                "exposed ms", "MB sent Zero / peer", "peak MiB Zero / peer", "total MiB Zero / peer", "loss difference", "other cores"])
     return columns, rows
 

@@ -20,6 +20,9 @@ for record in runs:
     zero = record["zero"]
     assert zero["step_seconds"] > 0 and zero["predicted_step_seconds"] > 0 and zero["peak_total_bytes"] > zero["peak_bytes"] > zero["arena_bytes"], record
     assert zero["exposed_comm_seconds"] is not None, record
+    if record["key"]["part"] == "links":
+        assert record["slowdown"] == zero["step_seconds"] / record["unlimited"]["step_seconds"], record
+        assert record["transfer_seconds"] == zero["sent_bytes"] / 25e6 and record["unlimited"]["sent_bytes"] == zero["sent_bytes"], record
     sent.setdefault(record["key"]["stage"], set()).add(zero["sent_bytes"])
 assert sent[None] == {0}
 assert all(len(each) == 1 for each in sent.values()), sent  # the same over any link
