@@ -94,6 +94,8 @@ public:
   virtual Status load(const Container &container) = 0;
   /// A channel for each queue that holds a collective, in the same order on all ranks, between bytes of `memory`.
   virtual Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) = 0;
+  /// Bytes of zeros that the channels of this rank left out of messages so far.
+  virtual uint64_t bytesOmitted() const = 0;
   /// Whether work of queues other than the compute queue waits on the host, so that they need threads of their own.
   virtual bool needsThreads() const = 0;
 

@@ -138,6 +138,13 @@ Status CpuCommands::createChannels(Bootstrap &bootstrap, const std::array<bool, 
   return {};
 }
 
+uint64_t CpuCommands::bytesOmitted() const {
+  uint64_t bytes = 0;
+  for (const std::unique_ptr<Channel> &channel : channels)
+    bytes += channel ? channel->bytesOmitted() : 0;
+  return bytes;
+}
+
 Expected<std::shared_ptr<Kernel>> CpuCommands::libraryKernel(const KernelCall &call, schema::QueueKind queue) {
   ZERO_RETURN_IF_ERROR(checkKernelSlices(call));
   std::string key = call.name + '\0' + static_cast<char>(queue);

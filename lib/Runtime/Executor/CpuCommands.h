@@ -17,6 +17,7 @@ public:
   Status agree(const Container &container, Bootstrap &bootstrap) override;
   Status load(const Container &container) override;
   Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
+  uint64_t bytesOmitted() const override;
   bool needsThreads() const override { return true; }
   MadeCommand makeKernel(KernelCall call, const CommandPlace &place) override;
   MadeCommand makeCopy(std::byte *target, const std::byte *source, uint64_t size, const CommandPlace &place) override;

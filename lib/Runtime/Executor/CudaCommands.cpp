@@ -130,6 +130,7 @@ public:
   Status agree(const Container &, Bootstrap &) override { return {}; }
   Status load(const Container &container) override;
   Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
+  uint64_t bytesOmitted() const override;
   bool needsThreads() const override { return blocks; }
   Status close() override { return group ? group->close() : Status(); }
   DeviceModule *program() override { return module.get(); }
@@ -206,6 +207,13 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
       blocks |= channels[queue]->blocks();
     }
   return {};
+}
+
+uint64_t CudaCommands::bytesOmitted() const {
+  uint64_t bytes = 0;
+  for (const std::unique_ptr<StreamChannel> &channel : channels)
+    bytes += channel ? channel->bytesOmitted() : 0;
+  return bytes;
 }
 
 void CudaCommands::collect() {

@@ -566,6 +566,8 @@ Traffic Executor::traffic() const {
   return {impl->traffic.allGather.load(), impl->traffic.reduceScatter.load(), impl->traffic.control.load()};
 }
 
+uint64_t Executor::bytesOmitted() const { return impl->commands->bytesOmitted(); }
+
 CommunicationTimes Executor::communicationTimes() {
   if (impl->onStreams) {
     impl->commands->collect();

@@ -42,6 +42,7 @@ Status MetricsFile::write(const StepReport &report) {
   add("comm_bytes_all_gather", std::to_string(report.traffic.allGather));
   add("comm_bytes_reduce_scatter", std::to_string(report.traffic.reduceScatter));
   add("comm_bytes_control", std::to_string(report.traffic.control));
+  add("comm_bytes_omitted", std::to_string(report.bytesOmitted));
   // Of what was not waited for, the computation saw nothing.
   const CommunicationTimes &times = report.communication;
   double hidden = std::max(times.total - times.exposed.value_or(0), 0.0);

@@ -16,6 +16,7 @@ struct StepReport {
   double predictedSeconds; ///< as the compiler thought
   double samplesPerSecond;
   Traffic traffic; ///< of this step
+  uint64_t bytesOmitted = 0; ///< of them, as far as they were sent while it ran
   CommunicationTimes communication; ///< of this step, of the rank that waited longest
   std::string device; ///< what computes
   uint64_t deviceBytes;

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace zero {
 namespace {
@@ -123,6 +124,7 @@ private:
     if (!executor.runsAhead() || step == 0) {
       begin = Clock::now();
       timesBefore = executor.communicationTimes();
+      omittedBefore = executor.bytesOmitted();
     }
     const Traffic before = started ? startedAt : executor.traffic();
     uint64_t batch = plan.micro_batch(), microBatches = plan.accumulation_steps(), ranks = bootstrap.size();
@@ -152,6 +154,8 @@ private:
     report.samplesPerSecond = static_cast<double>(batch * microBatches * ranks) / report.seconds;
     report.traffic = {after.allGather - before.allGather, after.reduceScatter - before.reduceScatter,
                       after.control - before.control};
+    const uint64_t omitted = executor.bytesOmitted();
+    report.bytesOmitted = omitted - std::exchange(omittedBefore, omitted);
     CommunicationTimes times = executor.communicationTimes();
     report.communication.total = times.total - timesBefore.total;
     report.communication.exposed = times.exposed ? std::optional(*times.exposed - *timesBefore.exposed) : std::nullopt;
@@ -211,6 +215,7 @@ private:
   Traffic startedAt;             ///< before it
   Clock::time_point begin;       ///< of what the step's seconds count, and the communication before it
   CommunicationTimes timesBefore;
+  uint64_t omittedBefore = 0;
   uint64_t skipped = 0; ///< steps whose update was held back: the same on all ranks
   std::string firstSkipped;
 };

@@ -142,6 +142,36 @@ inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, u
   return {};
 }
 
+/// Gradients of a table of which each rank touched a few rows; zeros of both signs keep their bits.
+inline Status checkZeros(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
+  constexpr uint64_t kRow = 100;
+  auto touched = [&](unsigned of, uint64_t i) {
+    uint64_t row = i / kRow;
+    return row % 37 == of ? valueOf(of, i) : row % 41 == 1 ? -0.0f : row % 43 == of ? 0.0f * static_cast<float>(i % 2 ? -1 : 1) : 0.0f;
+  };
+  uint64_t before = channel.bytesSent(), omitted = channel.bytesOmitted(), bytes = elements * sizeof(float);
+  std::vector<float> whole(elements * ranks), own(elements);
+  std::vector<std::byte> staging(reduceScatterStagingBytes(bytes, ranks) + 1, std::byte(0xff));
+  for (uint64_t i = 0; i < whole.size(); ++i)
+    whole[i] = touched(rank, i);
+  ZERO_RETURN_IF_ERROR(channel.reduceScatter(whole.data(), own.data(), elements, staging.data()));
+  for (unsigned part = 0; part < ranks; ++part)
+    for (uint64_t i = part * elements; i < (part + 1) * elements; ++i) {
+      volatile float sum = touched(0, i);
+      for (unsigned peer = 1; peer < ranks; ++peer)
+        sum = sum + touched(peer, i);
+      ZERO_CONFORM(part != rank || sameBits(own[i - part * elements], sum));
+      whole[i] = sum;
+    }
+  const std::vector<float> expected = whole;
+  std::fill(whole.begin(), whole.end(), 7.0f);
+  ZERO_RETURN_IF_ERROR(channel.allGather(own.data(), whole.data(), bytes));
+  ZERO_CONFORM(std::memcmp(whole.data(), expected.data(), whole.size() * sizeof(float)) == 0);
+  ZERO_CONFORM(channel.bytesSent() - before == 2 * (ranks - 1) * bytes);
+  ZERO_CONFORM(channel.bytesOmitted() - omitted < 2 * (ranks - 1) * bytes + (ranks == 1));
+  return {};
+}
+
 inline const uint64_t kConformanceSizes[] = {1,     3,      64,     1000,
                                              16255, 16256,  16257,  // around one chunk
                                              32513, 260095, 260097, // two chunks and a rest, around all that are in flight
@@ -189,6 +219,9 @@ inline zero::Status zero::test::checkJob(Bootstrap &bootstrap) {
     for (uint64_t size : kNarrowSizes)
       if (inThread.ok())
         inThread = checkFloatTypes(*second, rank, ranks, size);
+    for (uint64_t size : kConformanceSizes)
+      if (inThread.ok())
+        inThread = checkZeros(*second, rank, ranks, size);
   });
   Status here;
   for (uint64_t size : kConformanceSizes)
@@ -197,6 +230,9 @@ inline zero::Status zero::test::checkJob(Bootstrap &bootstrap) {
   for (uint64_t size : kNarrowSizes)
     if (here.ok())
       here = checkFloatTypes(*first, rank, ranks, size);
+  for (uint64_t size : kConformanceSizes)
+    if (here.ok())
+      here = checkZeros(*first, rank, ranks, size);
   thread.join();
   ZERO_RETURN_IF_ERROR(here);
   ZERO_RETURN_IF_ERROR(inThread);

@@ -98,6 +98,8 @@ public:
   double learningRate() const;
 
   Traffic traffic() const;
+  /// Bytes of zeros that were counted as sent and were no part of a message (Channel::bytesOmitted), by collectives that have run.
+  uint64_t bytesOmitted() const;
   /// On a device with streams, of what they have passed by now.
   CommunicationTimes communicationTimes();
   /// Bytes of all device arenas.

@@ -9,6 +9,7 @@
 #define ZERO_RUNTIME_HAL_CHANNEL_H
 
 #include "zero/Runtime/HAL/JobView.h"
+#include <atomic>
 #include <cstdint>
 
 namespace zero {
@@ -38,14 +39,17 @@ public:
   virtual Status sum(const float *source, float *target, uint64_t elements, void *staging) = 0;
   virtual Status sum(const int64_t *source, int64_t *target, uint64_t elements, void *staging) = 0;
 
-  /// Bytes that this rank has sent so far.
+  /// Bytes that this rank has sent so far, those that it left out included.
   virtual uint64_t bytesSent() const = 0;
+  /// Bytes of zeros that were no part of its messages so far; any thread may ask.
+  uint64_t bytesOmitted() const { return omitted.load(std::memory_order_relaxed); }
 
   /// The next collective, for messages and the flight recorder.
   void announce(const CollectiveCall &call) { announced = call; }
 
 protected:
   CollectiveCall announced;
+  std::atomic<uint64_t> omitted = 0;
 };
 
 } // namespace zero

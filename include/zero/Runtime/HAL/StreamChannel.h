@@ -82,6 +82,8 @@ public:
   virtual bool blocks() const = 0;
   /// Tells observers and the JobView at once what streams have passed by now; otherwise they hear of it within some ten milliseconds.
   virtual void collect() {}
+  /// As of Channel.
+  virtual uint64_t bytesOmitted() const { return 0; }
 };
 
 /// The channels of a rank. Every rank calls `create` equally often.

@@ -7,6 +7,7 @@
 #include "lib/Runtime/HAL/Comm/LinkRate.h"
 #include "lib/Runtime/HAL/Comm/OrderedSum.h"
 #include "lib/Runtime/HAL/Comm/RunBody.h"
+#include "lib/Runtime/HAL/Comm/SparseMessage.h"
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -184,7 +185,7 @@ public:
 
   Status allGather(const void *source, void *target, uint64_t bytes) override {
     FlightRecord &record = view.enter(index, announced, bytes);
-    ZERO_RETURN_IF_ERROR(show(source, bytes));
+    ZERO_RETURN_IF_ERROR(show(source, bytes, /*isParted=*/false));
     for (unsigned peer = 0; peer < ranks; ++peer) {
       void *part = static_cast<char *>(target) + peer * bytes;
       if (const void *from = peer == rank ? source : point.sources[peer]; from != part)
@@ -197,7 +198,7 @@ public:
   Status reduceScatter(const void *source, FloatType element, void *target, FloatType targetElement, uint64_t elements,
                        void *) override {
     FlightRecord &record = view.enter(index, announced, elements * sizeOf(element));
-    ZERO_RETURN_IF_ERROR(show(source, elements * sizeOf(element)));
+    ZERO_RETURN_IF_ERROR(show(source, elements * sizeOf(element), /*isParted=*/true));
     sumInRankOrder(point.sources.data(), rank * elements, ranks, element, target, targetElement, elements);
     sent += (ranks - 1) * elements * sizeOf(element);
     return leave(record);
@@ -213,23 +214,28 @@ public:
   uint64_t bytesSent() const override { return sent; }
 
 private:
-  /// The peers' sources may be read afterwards: `bytes` of each have come.
-  Status show(const void *source, uint64_t bytes) {
+  /// The peers' sources may be read afterwards: `bytes` of each have come, its part for this rank or all that it has.
+  Status show(const void *source, uint64_t bytes, bool isParted) {
     point.sources[rank] = source;
     ZERO_RETURN_IF_ERROR(point.enter(view, failure));
-    Status travelled = travel(bytes);
+    Status travelled = travel(bytes, isParted);
     if (!travelled.ok())
       (void)point.leave(view, failure); // nobody waits for this rank to read
     return travelled;
   }
-  /// Waits as long as the links would take to carry `bytes` from each peer to this rank.
-  Status travel(uint64_t bytes) {
-    constexpr uint64_t kPacket = 64 * 1024; // what other transfers get in between
+  /// Waits as long as the links would take to carry `bytes` from each peer to this rank, in messages as between machines.
+  Status travel(uint64_t bytes, bool isParted) {
     using Clock = LinkRate::Clock;
-    for (uint64_t offset = 0; offset < bytes && !group.inward.empty(); offset += kPacket)
+    auto lengthOf = [&](unsigned from, unsigned to, uint64_t offset, uint64_t size) {
+      return message.lengthOf(static_cast<const std::byte *>(point.sources[from]) + (isParted ? to * bytes : 0) + offset, size);
+    };
+    for (uint64_t offset = 0; offset < bytes && !group.inward.empty(); offset += kCollectiveChunkBytes)
       for (unsigned i = 1; i < ranks; ++i) {
-        uint64_t size = std::min(kPacket, bytes - offset);
-        Clock::time_point through = std::max(group.outward[(rank + i) % ranks].take(size), group.inward[rank].take(size));
+        unsigned peer = (rank + i) % ranks;
+        uint64_t size = std::min(kCollectiveChunkBytes, bytes - offset);
+        omitted.fetch_add(size - lengthOf(rank, peer, offset, size), std::memory_order_relaxed);
+        uint64_t length = lengthOf(peer, rank, offset, size);
+        Clock::time_point through = std::max(group.outward[peer].take(length), group.inward[rank].take(length));
         while (Clock::now() < through) {
           if (failure.raised())
             return Status::communication(kFollowed);
@@ -246,7 +252,7 @@ private:
   /// In place, so the sum waits in the staging until all have read the sources.
   template <typename T> Status sumAll(const T *source, T *target, uint64_t elements, void *staging) {
     FlightRecord &record = view.enter(index, announced, elements * sizeof(T));
-    ZERO_RETURN_IF_ERROR(show(source, elements * sizeof(T)));
+    ZERO_RETURN_IF_ERROR(show(source, elements * sizeof(T), /*isParted=*/false));
     T *result = ranks > 1 ? static_cast<T *>(staging) : target;
     if constexpr (std::is_same_v<T, float>)
       sumInRankOrder(point.sources.data(), 0, ranks, FloatType::F32, result, FloatType::F32, elements);
@@ -265,6 +271,7 @@ private:
   JobView &view;
   const Failure &failure;
   uint64_t sent = 0;
+  SparseMessage message;
 };
 
 class LoopbackBootstrap final : public Bootstrap {

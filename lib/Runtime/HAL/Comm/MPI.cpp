@@ -132,7 +132,7 @@ private:
     return false;
   }
   Status wait(MPI_Request *request) {
-    return waitForRequests(request, 1, options.timeoutSeconds, theFailure, *this, pace);
+    return waitForRequests(request, 1, MPI_STATUSES_IGNORE, options.timeoutSeconds, theFailure, *this, pace);
   }
   Status findEnded() override { return jobView->endedRank(0); }
   Status describeTimeout(double seconds) override {

@@ -9,15 +9,18 @@
 #include "lib/Runtime/HAL/Comm/StreamCopy.h"
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace zero {
 
 MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, SharedPeers *peers, double timeoutSeconds,
                        const Failure &failure)
     : communicator(communicator), index(index), rank(view.rank()), ranks(view.size()), view(view),
-      timeoutSeconds(timeoutSeconds), failure(failure), contributions(ranks) {
+      timeoutSeconds(timeoutSeconds), failure(failure), statuses(2 * (ranks - 1)), contributions(ranks) {
   for (std::vector<MPI_Request> &slot : requests)
     slot.assign(2 * (ranks - 1), MPI_REQUEST_NULL);
+  for (std::vector<std::span<std::byte>> &slot : incoming)
+    slot.resize(ranks - 1);
   if (peers && !peers->peers().empty())
     meeting = std::make_unique<SharedMeeting>(*peers, index, view, timeoutSeconds, failure);
   for (unsigned i = 1; i < ranks; ++i) {
@@ -31,14 +34,52 @@ MpiChannel::MpiChannel(MPI_Comm communicator, unsigned index, JobView &view, Sha
 Status MpiChannel::post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes) {
   int count = static_cast<int>(bytes), other = static_cast<int>((*partners)[i]);
   ZERO_MPI(MPI_Irecv(receive, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i]));
-  ZERO_MPI(MPI_Isend(send, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i + 1]));
+  incoming[slot][i] = {static_cast<std::byte *>(receive), bytes};
   sent += bytes;
+  if (sparse.describe(static_cast<const std::byte *>(send), bytes)) {
+    omitted.fetch_add(bytes - sparse.bytes(), std::memory_order_relaxed);
+    return postSparse(slot, i, static_cast<const std::byte *>(send));
+  }
+  ZERO_MPI(MPI_Isend(send, count, MPI_BYTE, other, tag, communicator, &requests[slot][2 * i + 1]));
+  return {};
+}
+
+Status MpiChannel::postSparse(unsigned slot, unsigned i, const std::byte *send) {
+  outgoingBits[slot].resize(ranks - 1);
+  std::byte *bits = outgoingBits[slot][i].data();
+  std::copy(sparse.bits().begin(), sparse.bits().end(), bits);
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  auto add = [&](const std::byte *at, uint64_t bytes) -> Status {
+    lengths.push_back(static_cast<int>(bytes));
+    places.emplace_back();
+    ZERO_MPI(MPI_Get_address(at, &places.back()));
+    return {};
+  };
+  for (SparseMessage::Run run : sparse.runs())
+    ZERO_RETURN_IF_ERROR(add(send + run.offset, run.bytes));
+  ZERO_RETURN_IF_ERROR(add(bits, sparse.bits().size()));
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  ZERO_MPI(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type));
+  ZERO_MPI(MPI_Type_commit(&type));
+  ZERO_MPI(MPI_Isend(MPI_BOTTOM, 1, type, static_cast<int>((*partners)[i]), tag, communicator, &requests[slot][2 * i + 1]));
+  ZERO_MPI(MPI_Type_free(&type)); // when the message is sent
   return {};
 }
 
 Status MpiChannel::wait(unsigned slot) {
   waitingSlot = slot;
-  return waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), timeoutSeconds, failure, *this, pace);
+  ZERO_RETURN_IF_ERROR(waitForRequests(requests[slot].data(), static_cast<int>(requests[slot].size()), statuses.data(), timeoutSeconds, failure, *this, pace));
+  for (unsigned i = 0; i < partners->size(); ++i) {
+    std::span<std::byte> place = std::exchange(incoming[slot][i], {});
+    int received = static_cast<int>(place.size());
+    if (!place.empty())
+      ZERO_MPI(MPI_Get_count(&statuses[2 * i], MPI_BYTE, &received));
+    if (static_cast<uint64_t>(received) != place.size() && !expandSparseMessage(place.data(), place.size(), static_cast<uint64_t>(received)))
+      return Status::communication("rank " + std::to_string((*partners)[i]) + " sent a message of " + std::to_string(received) + " bytes, of " +
+                                   std::to_string(place.size()) + " that were awaited");
+  }
+  return {};
 }
 
 std::vector<bool> MpiChannel::seenRanks() {

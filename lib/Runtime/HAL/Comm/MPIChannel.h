@@ -8,6 +8,7 @@
 
 #include "lib/Runtime/HAL/Comm/MPIWait.h"
 #include "lib/Runtime/HAL/Comm/SharedPeers.h"
+#include "lib/Runtime/HAL/Comm/SparseMessage.h"
 #include "zero/Runtime/HAL/Channel.h"
 #include "zero/Runtime/HAL/JobView.h"
 #include "zero/Runtime/HAL/Staging.h"
@@ -38,6 +39,9 @@ private:
   using Partners = std::vector<unsigned>;
   /// Exchanges a chunk with partner `i` of this collective.
   Status post(unsigned slot, unsigned i, const void *send, void *receive, uint64_t bytes);
+  /// Sends what `sparse` describes of the data at `send`.
+  Status postSparse(unsigned slot, unsigned i, const std::byte *send);
+  /// Until the slot's messages have come, and lie there as they were before they were sent.
   Status wait(unsigned slot);
   Status gatherChunks(const char *own, char *all, uint64_t bytes);
   Status reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement, uint64_t elements,
@@ -75,6 +79,12 @@ private:
   static constexpr unsigned kGatherSlots = 32;
   /// Of each slot: for each peer, what it sends us, then what we send it.
   std::vector<MPI_Request> requests[kGatherSlots];
+  /// Of each slot: for each peer, where its message goes and how long it is at most; no bytes: none is awaited.
+  std::vector<std::span<std::byte>> incoming[kGatherSlots];
+  /// Of each slot: for each peer, what a sparse message ends with, until it is sent.
+  std::vector<SparseMessage::Bits> outgoingBits[kGatherSlots];
+  std::vector<MPI_Status> statuses;
+  SparseMessage sparse;
   unsigned waitingSlot = 0;
   MpiPace pace;
   std::unique_ptr<SharedMeeting> meeting;

@@ -16,7 +16,7 @@ static void sharpenSleeps() {
   done = true;
 }
 
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter,
+Status waitForRequests(MPI_Request *requests, int count, MPI_Status *statuses, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter,
                        MpiPace &pace) {
   using Clock = std::chrono::steady_clock;
   constexpr int kYields = 4;
@@ -24,7 +24,7 @@ Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, 
   Clock::time_point deadline, look;
   for (int round = 0;; ++round) {
     int complete = 0;
-    ZERO_MPI(MPI_Testall(count, requests, &complete, MPI_STATUSES_IGNORE));
+    ZERO_MPI(MPI_Testall(count, requests, &complete, statuses));
     if (complete) {
       pace.found = round == 0 ? pace.found + 1 : 0;
       if (pace.found > MpiPace::kMostAtOnce) { // they came earlier than expected

@@ -27,8 +27,8 @@ struct MpiPace {
 };
 
 /// Tests `requests` until all are complete, sleeping in between: OpenMPI's own waits spin, which takes the core from the
-/// computation. Fails after `timeoutSeconds`, when a rank that is waited for has ended, or when `failure` is raised.
-Status waitForRequests(MPI_Request *requests, int count, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter, MpiPace &pace);
+/// computation. `statuses`: one for each, or MPI_STATUSES_IGNORE. Fails after `timeoutSeconds`, when a rank that is waited for has ended, or when `failure` is raised.
+Status waitForRequests(MPI_Request *requests, int count, MPI_Status *statuses, double timeoutSeconds, const Failure &failure, MpiWaiter &waiter, MpiPace &pace);
 
 } // namespace zero
 

@@ -20,6 +20,7 @@ public:
   StagedChannel(std::unique_ptr<Channel> channel, Bootstrap &bootstrap, StreamDevice &device)
       : channel(std::move(channel)), bootstrap(bootstrap), device(device) {}
   bool blocks() const override { return true; }
+  uint64_t bytesOmitted() const override { return channel->bytesOmitted(); }
   Expected<std::unique_ptr<PreparedCollective>> prepare(const StreamCollective &collective) override;
 
   const std::unique_ptr<Channel> channel;

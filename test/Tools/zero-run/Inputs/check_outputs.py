@@ -6,7 +6,7 @@ import sys
 
 folder = pathlib.Path(sys.argv[1])
 keys = ["step", "loss", "grad_norm", "learning_rate", "step_seconds", "predicted_step_seconds", "samples_per_second", "comm_bytes_all_gather",
-        "comm_bytes_reduce_scatter", "comm_bytes_control", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency",
+        "comm_bytes_reduce_scatter", "comm_bytes_control", "comm_bytes_omitted", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency",
         "peak_device_bytes", "peak_gathered_elements",
         "process_bytes", "peak_process_bytes", "peak_resident_bytes", "device", "skipped_steps"]
 exact = ["step", "loss", "grad_norm", "learning_rate", "comm_bytes_all_gather", "comm_bytes_reduce_scatter", "comm_bytes_control",
@@ -20,6 +20,7 @@ for steps in runs:
         assert step["device"] == "x86-64-v3"  # the only kernels that it has
         assert step["comm_bytes_all_gather"] == step["comm_bytes_reduce_scatter"] == 256
         assert step["comm_bytes_control"] == 24 * 8 + 4 + 8
+        assert step["comm_bytes_omitted"] == 0  # nothing is sent where memory is shared
         assert step["process_bytes"] > 0 and step["peak_resident_bytes"] > step["peak_process_bytes"] > 0
         total, exposed = step["comm_seconds"], step["exposed_comm_seconds"]
         assert exposed > 0 and total > 0, step
