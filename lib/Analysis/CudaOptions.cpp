@@ -8,7 +8,7 @@ namespace zero {
 
 CudaOptions getCudaOptions(ModuleOp module) {
   CudaOptions options;
-  options.matmulWorkspaceBytes = plan::getCudaWorkspaceBytes(module);
+  options.workspaceBytes = plan::getCudaWorkspaceBytes(module);
   options.tf32 = module->hasAttr(plan::kTf32AttrName);
   options.fast = module->hasAttr(plan::kFastAttrName);
   return options;

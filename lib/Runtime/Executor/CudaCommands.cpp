@@ -165,7 +165,7 @@ std::string CudaCommands::description() const {
 
 Status CudaCommands::load(const Container &container) {
   const schema::Plan &plan = container.plan();
-  options.matmulWorkspaceBytes = plan.cuda_workspace_bytes();
+  options.workspaceBytes = plan.cuda_workspace_bytes();
   options.tf32 = plan.tf32();
   options.fast = plan.fast();
   isDeterministic = plan.deterministic();

@@ -128,7 +128,7 @@ TEST(CudaFusedMatmul, Epilogues) {
 TEST(CudaFusedMatmul, WithoutWorkspace) {
   Numbers numbers(12);
   CudaOptions options;
-  options.matmulWorkspaceBytes = 0;
+  options.workspaceBytes = 0;
   std::vector<Product> products;
   for (const Epilogue &epilogue : kEpilogues)
     products.push_back(make(numbers, F32, epilogue, 17, 24, 19));

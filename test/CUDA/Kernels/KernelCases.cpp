@@ -168,6 +168,8 @@ StreamDevice *device() {
   return made->get();
 }
 
+bool isSimulated() { return device() && device()->name() == "Zero shim"; }
+
 std::vector<DeviceResult> runOnDevice(const std::vector<Case> &cases, const CudaOptions &options) {
   StreamDevice &gpu = *device();
   std::vector<DeviceResult> results;
@@ -225,6 +227,7 @@ std::vector<DeviceResult> runOnDevice(const std::vector<Case> &cases, const Cuda
     Bytes after(placed.size);
     EXPECT_EQ(messageOf(gpu.download(after.data(), (*arena)->data(), after.size())), "");
     DeviceResult result;
+    result.algorithm = (*kernel)->algorithmText();
     // Everything but what it writes is as it was.
     Bytes expected = image;
     auto take = [&](size_t operand, uint64_t bytes) {

@@ -60,10 +60,13 @@ std::vector<Bytes> runOnHost(const Case &one);
 /// there is none.
 StreamDevice *device();
 
+/// Whether that is a simulated one, whose libraries do what is known.
+bool isSimulated();
+
 /// A small workspace for products: tests look at all bytes of what they allocate.
 inline CudaOptions smallWorkspace() {
   CudaOptions options;
-  options.matmulWorkspaceBytes = 1 << 16;
+  options.workspaceBytes = 1 << 16;
   return options;
 }
 
@@ -75,6 +78,7 @@ void expectSameOnDevice(const std::vector<Case> &cases, const CudaOptions &optio
 struct DeviceResult {
   std::vector<Bytes> writes;
   Status status;
+  std::string algorithm; ///< CudaKernel::algorithmText
 };
 std::vector<DeviceResult> runOnDevice(const std::vector<Case> &cases, const CudaOptions &options = {});
 

@@ -91,7 +91,7 @@ TEST(CudaMatmul, TF32RoundsItsOperands) {
 TEST(CudaMatmul, WithoutWorkspace) {
   Numbers numbers(4);
   CudaOptions options;
-  options.matmulWorkspaceBytes = 0;
+  options.workspaceBytes = 0;
   expectSameOnDevice({product(numbers, F32, 1, 17, 18, 19)}, options);
 }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/CUDA/Shim/Report.h"
 #include "test/CUDA/Shim/Streams.h"
+#include "test/CUDA/Shim/SumOrder.h"
 #include "zero/Runtime/Base/NarrowFloats.h"
 #include <algorithm>
 #include <cmath>
@@ -115,7 +116,6 @@ struct Algorithm {
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
-uint64_t mix(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3; }
 uint64_t problemOf(const Product &product, const Layout &a, const Layout &b, const Layout &c, const Layout &d) {
   uint64_t hash = 0xcbf29ce484222325;
   for (uint64_t value : {uint64_t(product.compute), uint64_t(product.scale), uint64_t(product.transposeA), uint64_t(product.transposeB), uint64_t(product.epilogue),
@@ -256,19 +256,6 @@ float gelu(float x) { return 0.5f * x * (1 + std::tanh(kGeluRoot * (x + kGeluCub
 float geluSlope(float x) {
   float t = std::tanh(kGeluRoot * (x + kGeluCubic * x * x * x));
   return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kGeluRoot * (1 + 3 * kGeluCubic * x * x);
-}
-
-/// The parts that k is split in, first to last, in the order in which they are added.
-std::vector<uint32_t> partsOf(uint32_t split) {
-  std::vector<uint32_t> order(split);
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : setting("ZERO_SHIM_TIMING"))
-    hash = mix(hash, static_cast<unsigned char>(c));
-  for (uint32_t i = 0; i < split; ++i)
-    order[i] = i;
-  for (uint32_t left = split; left > 1; --left, hash = mix(hash, left))
-    std::swap(order[left - 1], order[(hash >> 17) % left]);
-  return order;
 }
 
 /// D = epilogue(op(A) op(B) + C): each column of D is a sum, in the order of k, of columns of op(A).

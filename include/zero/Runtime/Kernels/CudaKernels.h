@@ -24,9 +24,10 @@ class StreamDevice;
 
 /// What kernels may depend on besides their numbers; the file records it.
 struct CudaOptions {
-  uint64_t matmulWorkspaceBytes = uint64_t{32} << 20; ///< scratch of each product, the same at every stage
-  bool tf32 = false;                                  ///< products of f32 may round their operands to TF32
-  bool fast = false;                                  ///< sums may be added in any order, another in each run
+  uint64_t workspaceBytes = uint64_t{32} << 20; ///< scratch of each product and convolution of a library, the same at every stage
+  bool tf32 = false;                            ///< products and convolutions of f32 may round their operands to TF32
+  bool fast = false;                            ///< sums may be added in any order, another in each run
+  bool cudnnConvolutions = false;               ///< convolutions are cuDNN's, where it has an engine
 };
 
 /// One parameter of a launch.
@@ -60,6 +61,10 @@ Expected<std::vector<CudaLaunch>> planCudaLaunches(std::string_view name, std::s
 /// Whether this is a product that cuBLASLt computes (not one that is empty, or over nothing).
 bool isCudaLibraryProduct(std::string_view name, std::span<const int64_t> integers);
 
+/// Whether this is a convolution that cuDNN computes, where there is one (not one that is empty, or over nothing). planCudaLaunches has
+/// launches for it all the same.
+bool isCudaLibraryConvolution(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options);
+
 /// Bytes of the workspace that a dispatch has as one more write, the last; where 0, there is no such write.
 uint64_t cudaWorkspaceBytes(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options);
 
@@ -88,6 +93,8 @@ public:
   virtual Status enqueue(void *stream, void *const *pointers) = 0;
   /// Which algorithm a library was told to use, for people: "cublaslt 66 tile 20 stages 35 split_k 1"; empty for kernels of our own.
   virtual std::string algorithmText() const { return ""; }
+  /// Why it is a kernel of our own although the program asks for a library's; else empty.
+  virtual std::string insteadOfLibrary() const { return ""; }
 };
 
 /// Where a prepared kernel runs.
@@ -96,10 +103,14 @@ struct CudaKernelPlace {
   DeviceModule &module; ///< of the program: holds the symbols of planCudaLaunches
   void *status;         ///< device address of a CudaStatus
   uint32_t command;     ///< the number that errors name
+  std::string withoutCudnn = ""; ///< why convolutions are not cuDNN's whatever the program asks for; empty: they are
 };
 
-/// Prepares the kernel of that name. `pointers` as `enqueue` takes them: of products the algorithm may depend on what they are
-/// multiples of, and on the device.
+/// The version of cuDNN, "9.19.0", which the first call loads; BadInput that says why there is none.
+Expected<std::string> findCudnn();
+
+/// Prepares the kernel of that name. `pointers` as `enqueue` takes them: of products and convolutions the algorithm may depend on what they
+/// are multiples of, and on the device.
 Expected<std::unique_ptr<CudaKernel>> prepareCudaKernel(std::string_view name, std::span<const int64_t> integers,
                                                         std::span<const double> reals, std::span<void *const> pointers,
                                                         const CudaOptions &options, const CudaKernelPlace &place);

@@ -317,12 +317,12 @@ private:
 Expected<std::unique_ptr<CudaKernel>> kernels::prepareCublasLtMatmul(std::span<const int64_t> integers, std::span<void *const> pointers,
                                                                      const CudaOptions &options, StreamDevice &device) {
   const Epilogue epilogue(integers);
-  size_t needed = epilogue.workspace + (options.matmulWorkspaceBytes ? 1 : 0);
+  size_t needed = epilogue.workspace + (options.workspaceBytes ? 1 : 0);
   if (pointers.size() != needed)
     return Status::badInput(std::string("kernel '") + (integers.size() > Epilogue::kFirst ? "fused_matmul" : "matmul") + "': takes " + std::to_string(needed) + " pointers, got " + std::to_string(pointers.size()));
   ZERO_ASSIGN_OR_RETURN(const CublasLtTable *table, CublasLtTable::get());
   ZERO_ASSIGN_OR_RETURN(std::shared_ptr<Handle> handle, Handle::of(*table, device));
-  auto made = std::make_unique<CublasLtMatmul>(*table, std::move(handle), integers, options.matmulWorkspaceBytes);
+  auto made = std::make_unique<CublasLtMatmul>(*table, std::move(handle), integers, options.workspaceBytes);
   ZERO_RETURN_IF_ERROR(made->prepare(integers, pointers, options));
   return std::unique_ptr<CudaKernel>(std::move(made));
 }

@@ -1,6 +1,7 @@
 //===- CudaKernels.cpp - Library kernels with their parameters bound ------===//
 #include "zero/Runtime/Kernels/CudaKernels.h"
 #include "lib/Runtime/Kernels/CUDA/CublasLtMatmul.h"
+#include "lib/Runtime/Kernels/CUDA/CudnnConvolution.h"
 #include "zero/Runtime/HAL/Stream.h"
 #include <algorithm>
 
@@ -11,7 +12,9 @@ namespace {
 /// Launches of kernels of our own, one behind the other.
 class LaunchedKernel final : public CudaKernel {
 public:
-  LaunchedKernel(StreamDevice &device, void *status, uint32_t command) : device(device), status(status), command(command) {}
+  /// `instead`: why no library computes it.
+  LaunchedKernel(StreamDevice &device, void *status, uint32_t command, std::string instead)
+      : device(device), status(status), command(command), instead(std::move(instead)) {}
 
   Status add(const CudaLaunch &launch, DeviceModule &module) {
     ZERO_ASSIGN_OR_RETURN(DeviceFunction * function, module.find(launch.symbol));
@@ -28,6 +31,9 @@ public:
     }
     return {};
   }
+
+  std::string algorithmText() const override { return instead.empty() ? "" : "generated: " + instead; }
+  std::string insteadOfLibrary() const override { return instead; }
 
 private:
   struct Bound {
@@ -51,6 +57,7 @@ private:
   StreamDevice &device;
   void *status;
   uint32_t command;
+  const std::string instead;
   std::vector<Bound> bound;
   std::vector<void *> addresses; ///< of one launch's arguments
 };
@@ -63,7 +70,17 @@ Expected<std::unique_ptr<CudaKernel>> zero::prepareCudaKernel(std::string_view n
   ZERO_ASSIGN_OR_RETURN(std::vector<CudaLaunch> launches, planCudaLaunches(name, integers, reals, options));
   if (isCudaLibraryProduct(name, integers))
     return kernels::prepareCublasLtMatmul(integers, pointers, options, place.device);
-  auto kernel = std::make_unique<LaunchedKernel>(place.device, place.status, place.command);
+  std::string instead;
+  if (isCudaLibraryConvolution(name, integers, options)) {
+    instead = place.withoutCudnn;
+    if (instead.empty()) {
+      ZERO_ASSIGN_OR_RETURN(kernels::CudnnKernel prepared, kernels::prepareCudnnConvolution(name, integers, pointers, options, place.device));
+      if (prepared.kernel)
+        return std::move(prepared.kernel);
+      instead = "cuDNN has no engine: " + prepared.refusal;
+    }
+  }
+  auto kernel = std::make_unique<LaunchedKernel>(place.device, place.status, place.command, std::move(instead));
   for (const CudaLaunch &launch : launches)
     ZERO_RETURN_IF_ERROR(kernel->add(launch, place.module));
   return std::unique_ptr<CudaKernel>(std::move(kernel));

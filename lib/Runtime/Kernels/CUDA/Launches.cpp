@@ -1,5 +1,7 @@
 //===- Launches.cpp - From a kernel's name to its launches on CUDA --------===//
 #include "lib/Runtime/Kernels/CUDA/LaunchText.h"
+#include "zero/Runtime/Kernels/ConvolutionSizes.h"
+#include <algorithm>
 
 using namespace zero;
 using namespace zero::kernels;
@@ -53,14 +55,20 @@ bool zero::isCudaLibraryProduct(std::string_view name, std::span<const int64_t> 
   return (name == "matmul" || name == "fused_matmul") && integers.size() > 4 && integers[1] > 0 && integers[2] > 0 && integers[3] > 0 && integers[4] > 0;
 }
 
+bool zero::isCudaLibraryConvolution(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options) {
+  if (!options.cudnnConvolutions || (name != "conv" && name != "conv_transpose" && name != "conv_weight_grad"))
+    return false;
+  const ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
+  return !shape.positions.empty() && shape.groups > 0 && shape.dataElements() > 0 && shape.kernelElements() > 0 && shape.outElements() > 0;
+}
+
 uint64_t zero::cudaWorkspaceBytes(std::string_view name, std::span<const int64_t> integers, const CudaOptions &options) {
   if (isCudaLibraryProduct(name, integers))
-    return options.matmulWorkspaceBytes;
+    return options.workspaceBytes;
   if (name == "attention_grad")
     return attentionGradWorkspaceBytes(integers);
-  if (name == "conv_weight_grad")
-    return convWeightGradWorkspaceBytes(integers);
-  return 0;
+  const uint64_t own = name == "conv_weight_grad" ? convWeightGradWorkspaceBytes(integers) : 0;
+  return isCudaLibraryConvolution(name, integers, options) ? std::max(own, options.workspaceBytes) : own;
 }
 
 Status zero::toStatus(const CudaStatus &status) {

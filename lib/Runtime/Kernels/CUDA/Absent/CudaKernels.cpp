@@ -7,3 +7,5 @@ Expected<std::unique_ptr<CudaKernel>> zero::prepareCudaKernel(std::string_view n
                                                               std::span<void *const>, const CudaOptions &, const CudaKernelPlace &) {
   return Status::badInput("kernel '" + std::string(name) + "': this zero-run was built without CUDA");
 }
+
+Expected<std::string> zero::findCudnn() { return Status::badInput("this zero-run was built without CUDA"); }
