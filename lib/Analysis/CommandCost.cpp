@@ -3,6 +3,7 @@
 #include "dialects/NN/NNOps.h"
 #include "zero/Analysis/ElementTypes.h"
 #include "zero/Analysis/KernelShape.h"
+#include "zero/Analysis/OmittedBytes.h"
 #include "zero/Analysis/PlanMemory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -155,7 +156,7 @@ static int64_t getRowBytes(func::FuncOp body) {
   return shape->inner * widest;
 }
 
-CommandCosts::CommandCosts(ModuleOp module) : worldSize(zero::getWorldSize(module)) {
+CommandCosts::CommandCosts(ModuleOp module) : omitted(countOmittedBytes(module)), worldSize(zero::getWorldSize(module)) {
   for (auto kernel : module.getOps<plan::KernelOp>())
     kernels[kernel.getBodyFunction()] = {};
   for (auto body : module.getOps<func::FuncOp>())
@@ -218,6 +219,7 @@ CommandCost CommandCosts::get(Operation *command) const {
       cost.bytesMoved -= sum(reads[0]) - cost.bytesWritten;
   } else if (auto collective = dyn_cast<plan::CollectiveOp>(command)) {
     cost.wireBytes = collective.getWireBytes();
+    cost.omittedBytes = omitted.lookup(command);
     cost.element = getElementNumber(collective.getElement()).value_or(0);
   }
   return cost;

@@ -345,6 +345,7 @@ private:
             row.attribute("read_bytes", command.cost.bytesRead);
             row.attribute("written_bytes", command.cost.bytesWritten);
             row.attribute("wire_bytes", command.cost.wireBytes);
+            row.attribute("omitted_bytes", command.cost.omittedBytes);
           });
         });
     });

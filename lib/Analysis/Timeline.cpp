@@ -126,11 +126,12 @@ private:
     command.duration = predictDuration(kind, cost, rates);
     if (isCollective(kind)) {
       std::optional<KernelRate> messages = rates.linkBytesPerSecond > 0 ? rates.getKernelRate(kMessages, 0, 0) : std::nullopt;
-      int64_t core = messages ? std::llround(kBesideMessages * (messages->seconds + static_cast<double>(cost.wireBytes) / messages->bytesPerSecond) * 1e9)
+      const auto sent = static_cast<double>(cost.wireBytes - cost.omittedBytes);
+      int64_t core = messages ? std::llround(kBesideMessages * (messages->seconds + sent / messages->bytesPerSecond) * 1e9)
                               : command.duration;
       state.owed += rates.collectivesUseCore ? core : 0;
       if (rates.linkBytesPerSecond > 0) {
-        int64_t wire = std::llround(static_cast<double>(cost.wireBytes) / (kPayload * rates.linkBytesPerSecond) * 1e9);
+        int64_t wire = std::llround(sent / (kPayload * rates.linkBytesPerSecond) * 1e9);
         int64_t begin = std::max(command.start, state.linkFree);
         state.linkFree = begin + wire;
         command.duration = begin + std::max(command.duration, wire) - command.start;

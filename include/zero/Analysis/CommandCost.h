@@ -4,6 +4,7 @@
 
 #include "dialects/Plan/PlanOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include <array>
@@ -30,6 +31,7 @@ struct CommandCost {
   int64_t bytesRead = 0, bytesWritten = 0; ///< sizes of the slices; workspace and staging excluded
   int64_t bytesMoved = 0;                  ///< both, but of a gather only the rows that it takes
   int64_t wireBytes = 0;                   ///< what the rank sends
+  int64_t omittedBytes = 0;                ///< of them, zeros that messages between machines leave out whatever the data (OmittedBytes.h)
   std::array<int64_t, kArithmeticKinds> arithmetic = {}; ///< elements that a generated kernel computes, moves excepted
   ProductShape product;                                  ///< of kernel matmul
   int64_t element = 0; ///< of attention and collectives: the ElementType
@@ -56,6 +58,7 @@ private:
   };
   llvm::StringMap<GeneratedKernel> kernels;
   llvm::DenseSet<mlir::Attribute> scratch; ///< workspace and staging
+  llvm::DenseMap<mlir::Operation *, int64_t> omitted;
   int64_t worldSize = 1;
 };
 

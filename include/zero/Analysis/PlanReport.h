@@ -26,7 +26,8 @@
 //                                   step_ns, exposed_communication_ns (of a step: its compute queue waits)
 //     kinds                         kind, commands, flops, moved_bytes (read and written), wire_bytes, duration_ns: sums of a step
 //     sections                      name, runs_per_step, duration_ns, commands: command, queue, kind, kernel, title, start_ns, duration_ns,
-//                                   flops, read_bytes, written_bytes, wire_bytes
+//                                   flops, read_bytes, written_bytes, wire_bytes, omitted_bytes (of them, zeros that messages between machines
+//                                   leave out whatever the data)
 //
 // A forward-only program has no states, traffic counts or steps: those are zero and its section `predict` has runs_per_step 0.
 //

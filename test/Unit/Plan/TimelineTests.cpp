@@ -55,6 +55,46 @@ TEST_F(Costs, OfLibraryKernels) {
   EXPECT_EQ(flopsOf("gather", "4, 4, 1, 10, 8, 3"), 0);
 }
 
+TEST_F(Costs, OfGradientsThatAreZerosButForAFewRows) {
+  // A table of 8 rows of 256 bytes in a message of 2112, of which two tokens touch two rows, and those of two ranks four.
+  auto omitted = [&](const std::string &between, const std::string &integers) {
+    parse("plan.dispatch \"scatter_add\" on compute reads [#plan.slice<@w, 0, 512>, #plan.slice<@w, 512, 16>] writes [#plan.slice<@a, 0, 2048>] waits [] {integers = array<i64: " +
+              integers + ">, reals = array<f64>}\n" + between +
+              "plan.collective reduce_scatter f32 on reduce <@a, 0, 2112> to <@b, 0, 1056> waits [] {awaited_at = 3 : i64, label = \"b\", sequence = 0 : i64, wire_bytes = 1056 : i64}\n"
+              "plan.collective all_gather f32 on reduce <@b, 0, 1056> to <@b, 0, 2112> waits [] {awaited_at = 3 : i64, label = \"b\", sequence = 0 : i64, wire_bytes = 1056 : i64}\n",
+          "zero.mesh @dp {size = 2 : i64}\n");
+    CommandCosts costs(*module);
+    std::vector<int64_t> bytes;
+    for (auto collective : section.getOps<plan::CollectiveOp>())
+      bytes.push_back(costs.get(collective).omittedBytes);
+    return bytes;
+  };
+  const std::string table = "0, 1, 1, 8, 64, 2";
+  // Each row is carried with a block of 64 bytes more, each block has a bit, and half is sent.
+  const std::vector<int64_t> expected = {(2048 - 2 * 320 - 4) / 2, (2048 - 4 * 320 - 4) / 2};
+  EXPECT_EQ(omitted("", table), expected);
+  // A link carries the rest; inside a machine nothing is a message.
+  TargetRates rates = getTargetRates();
+  auto durations = [&] {
+    std::vector<PredictedCommand> times = predictTimeline(section, CommandCosts(*module), rates);
+    return std::pair(times[1].duration, times[2].duration);
+  };
+  const auto inside = durations();
+  rates.linkBytesPerSecond = 1000;
+  auto [reduce, gather] = durations();
+  EXPECT_NEAR(static_cast<double>(reduce), static_cast<double>(1056 - expected[0]) * 1e6 * 1514 / 1448, 1e3);
+  EXPECT_NEAR(static_cast<double>(gather), static_cast<double>(1056 - expected[1]) * 1e6 * 1514 / 1448, 1e3);
+  omitted("", "0, 1, 1, 8, 64, 5");
+  rates.linkBytesPerSecond = 0;
+  EXPECT_EQ(durations(), inside);
+  // What else is written there is not known; beside it nothing changes.
+  EXPECT_EQ(omitted("plan.zero on compute [#plan.slice<@a, 2048, 64>] waits []\n", table), expected);
+  EXPECT_EQ(omitted("plan.zero on compute [#plan.slice<@a, 1984, 64>] waits []\n", table), std::vector<int64_t>({0, 0}));
+  // Of five rows of eight there is too much to carry; the rows of an inner axis do not lie together.
+  EXPECT_EQ(omitted("", "0, 1, 1, 8, 64, 5"), std::vector<int64_t>({0, 0}));
+  EXPECT_EQ(omitted("", "0, 1, 2, 4, 64, 1"), std::vector<int64_t>({0, 0}));
+}
+
 TEST_F(Costs, SumsOfSquaresHaveRatesByElement) {
   for (int64_t element : {0, 3}) {
     parse(dispatch("sum_squares", std::to_string(element) + ", 64"));

@@ -19,6 +19,9 @@ inline constexpr uint64_t kCollectiveChunkBytes = 65024;
 /// Chunks of a reduce_scatter that are under way at once: some are summed while the others arrive.
 inline constexpr uint64_t kCollectiveChunksInFlight = 16;
 
+/// Zeros that messages leave out come in blocks of so many bytes, counted from the beginning of a message.
+inline constexpr uint64_t kZeroBlockBytes = 64;
+
 /// Staging of a reduce_scatter whose result is `shardBytes` on each rank: what the peers send, chunk by chunk.
 inline uint64_t reduceScatterStagingBytes(uint64_t shardBytes, uint64_t worldSize) {
   if (worldSize <= 1)

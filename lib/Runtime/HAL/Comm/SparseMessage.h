@@ -19,7 +19,7 @@ namespace zero {
 
 class SparseMessage {
 public:
-  static constexpr uint64_t kBlockBytes = 64, kMostDataBytes = kCollectiveChunkBytes;
+  static constexpr uint64_t kBlockBytes = kZeroBlockBytes, kMostDataBytes = kCollectiveChunkBytes;
   using Bits = std::array<std::byte, (kMostDataBytes / kBlockBytes + 7) / 8>;
   /// Blocks beside each other that are carried.
   struct Run {
