@@ -20,7 +20,6 @@ class Bench:
         self.zero, self.environment, self.limits, self.golden, self.types, self.quick = zero, environment, limits, golden, types, quick
         self.no_namespaces = network.why_impossible()
         self.sizes = ("T",) if quick else ("S", "M")
-        self.slow_sizes = ("T",) if quick else ("M",)
         self.rounds = 1 if quick else 3
         self.steps, self.warmup = (4, 1) if quick else (21, 3)
 
@@ -99,7 +98,7 @@ def steps(bench):
 
 def links(bench):
     """The same over slow networks, beside the time of its bytes and a network without a limit."""
-    return pairs(bench, "links", bench.slow_sizes, ("float32",), (0, 1, 2, 3), RATES[1:] if bench.quick else RATES, 1 if bench.quick else 2)
+    return pairs(bench, "links", bench.sizes, ("float32",), (0, 1, 2, 3), RATES[1:] if bench.quick else RATES, 1 if bench.quick else 2)
 
 
 def threads(bench):
