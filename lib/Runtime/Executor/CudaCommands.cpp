@@ -154,13 +154,14 @@ private:
   std::unique_ptr<StreamChannels> group;
   std::array<std::unique_ptr<StreamChannel>, kQueueCount> channels;
   bool blocks = false;
+  bool copiesToSend = false; ///< NCCL does, through buffers of its own
   std::vector<std::string> places; ///< of commands, by their numbers
 };
 
-/// The device, and what numbers depend on besides.
+/// The device, what numbers depend on besides, and what makes it slower than it could be.
 std::string CudaCommands::description() const {
   return device.name() + " (" + device.architecture() + ")" + (isDeterministic ? ", deterministic" : options.fast ? ", fast" : "") +
-         (options.tf32 ? ", tf32" : "");
+         (options.tf32 ? ", tf32" : "") + (copiesToSend ? ", sends copies: other processes cannot map its memory" : "");
 }
 
 Status CudaCommands::load(const Container &container) {
@@ -198,6 +199,7 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
     for (const ArenaBytes &arena : memory)
       channelOptions.memory.emplace_back(arena.address, arena.size);
     ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, *module, channelOptions));
+    copiesToSend = bootstrap.size() > 1 && !device.isMappedByProcesses();
   } else {
     group = createStagedChannels(bootstrap, device);
   }

@@ -71,6 +71,8 @@ public:
   virtual std::string name() const = 0;
   virtual std::string architecture() const = 0;
   virtual unsigned index() const = 0;
+  /// Whether other processes can map its arenas: only where that was asked for (CudaDeviceOptions) and the system allows it.
+  virtual bool isMappedByProcesses() const = 0;
 
   /// Which of `codes` suits this device best; BadInput that names both sides where none does.
   virtual Expected<size_t> choose(const std::vector<CodeLabel> &codes) const = 0;

@@ -21,11 +21,7 @@ Expected<std::unique_ptr<CudaArena>> CudaArena::allocate(std::shared_ptr<const C
 
 Status CudaArena::map() {
   const Driver &driver = context->driver;
-  CUmemAllocationProp properties = {};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(context->index)};
-  properties.requestedHandleTypes = context->isMappedByProcesses ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
-  properties.allocFlags.gpuDirectRDMACapable = context->isMappedByNetworkCards;
+  const CUmemAllocationProp properties = context->memoryProperties();
   size_t granule = 0;
   ZERO_CUDA(driver, cuMemGetAllocationGranularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
   reserved = (bytes + granule - 1) / granule * granule;

@@ -18,6 +18,9 @@ public:
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
 
+  /// Of all memory that is reserved on it.
+  CUmemAllocationProp memoryProperties() const;
+
   Status makeCurrent() const { return driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent"); }
 
   /// Work that does not end holds on to what it uses, and the driver waits for it before it frees anything: from now on nothing of the context
@@ -35,6 +38,9 @@ public:
 
 private:
   CudaContext(const Driver &driver, unsigned index, CUdevice device) : driver(driver), index(index), device(device) {}
+  /// Whether the system does not allow memory of these properties.
+  bool isMemoryRefused() const;
+
   CUcontext context = nullptr;
   mutable std::atomic<bool> abandoned = false;
 };

@@ -70,6 +70,7 @@ public:
   std::string name() const override { return context->name; }
   std::string architecture() const override { return "sm_" + std::to_string(10 * context->major + context->minor); }
   unsigned index() const override { return context->index; }
+  bool isMappedByProcesses() const override { return context->isMappedByProcesses; }
 
   Expected<size_t> choose(const std::vector<CodeLabel> &codes) const override {
     if (std::optional<size_t> best = chooseCode(codes, context->major, context->minor))
