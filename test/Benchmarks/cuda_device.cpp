@@ -16,8 +16,8 @@ static Status measure(uint64_t bytes) {
   ZERO_ASSIGN_OR_RETURN(std::vector<std::string> gpus, findCudaDevices());
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<StreamDevice> device, createCudaDevice(0));
   ZERO_RETURN_IF_ERROR(device->bindThread());
+  ZERO_ASSIGN_OR_RETURN(uint64_t otherBytes, device->usedBytes());
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", 2 * bytes));
-  ZERO_ASSIGN_OR_RETURN(uint64_t otherBytes, device->otherBytes());
   Failure failure;
   std::unique_ptr<Queue> queue = device->createQueue({"compute", 16, /*onCallingThread=*/true, 0}, failure);
   std::vector<double> seconds;

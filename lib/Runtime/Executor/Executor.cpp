@@ -587,18 +587,20 @@ Expected<std::optional<uint64_t>> Executor::otherDeviceBytes() const {
   StreamDevice *streams = impl->device->streams();
   if (!streams)
     return std::optional<uint64_t>();
-  ZERO_ASSIGN_OR_RETURN(uint64_t bytes, streams->otherBytes());
-  return std::optional<uint64_t>(bytes);
+  ZERO_ASSIGN_OR_RETURN(uint64_t used, streams->usedBytes());
+  return std::optional<uint64_t>(used - std::min(used, impl->memory.deviceBytes()));
 }
 
 Executor::Parameters Executor::parameters(size_t bucket) const {
   (void)impl->finish("update"); // whoever trained has asked for its status
+  impl->memory.readAnew();
   const schema::State *state = findExported(impl->plan, bucket);
   return state ? Parameters{state->slice()->size(), state->sharded()} : Parameters{0, false};
 }
 
-Expected<const std::byte *> Executor::readParameters(size_t bucket, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const {
-  return impl->memory.read(*findExported(impl->plan, bucket)->slice(), offset, size, scratch);
+Expected<const std::byte *> Executor::readParameters(size_t bucket, uint64_t offset, uint64_t size) const {
+  const schema::Slice &slice = *findExported(impl->plan, bucket)->slice();
+  return impl->memory.read(slice, offset, size, slice.size() - offset - size);
 }
 
 Status checkWorldSize(const Container &container, unsigned ranks) {

@@ -17,16 +17,15 @@ static Status writeRange(const std::vector<ParameterPlace> &places, uint64_t beg
 
 Status gatherParameters(const ParameterPlaces &places, const Executor &executor, Bootstrap &bootstrap, size_t buckets,
                         Status &written) {
-  constexpr uint64_t kPiece = 4 << 20;
+  constexpr uint64_t kPiece = Executor::kReadBytes;
   const bool writes = bootstrap.rank() == 0 && !places.empty();
-  std::vector<std::byte> scratch;
   for (size_t bucket = 0; bucket < buckets; ++bucket) {
     const Executor::Parameters mine = executor.parameters(bucket);
     for (uint64_t offset = 0; offset < mine.bytes; offset += kPiece) {
       if (!mine.sharded && !(writes && written.ok()))
         break; // nobody waits for what this rank would read
       uint64_t size = std::min(kPiece, mine.bytes - offset);
-      ZERO_ASSIGN_OR_RETURN(const std::byte *read, executor.readParameters(bucket, offset, size, scratch));
+      ZERO_ASSIGN_OR_RETURN(const std::byte *read, executor.readParameters(bucket, offset, size));
       const char *data = reinterpret_cast<const char *>(read);
       if (!mine.sharded) {
         written = writeRange(places[bucket], offset, data, size);

@@ -1,6 +1,7 @@
 //===- Memory.cpp - The arenas of a rank and what lies in them ------------===//
 #include "lib/Runtime/Executor/Memory.h"
 #include "lib/Runtime/Executor/ConvertElements.h"
+#include "zero/Runtime/Executor/Executor.h"
 #include <algorithm>
 
 namespace zero {
@@ -28,9 +29,15 @@ Expected<Memory> Memory::allocate(const schema::Plan &plan, Device &device, unsi
   if (share)
     sources = findSources(plan, rank);
   for (const schema::Arena *arena : records(plan.arenas())) {
+    if (device.streams() && arena->kind() != schema::MemoryKind::device)
+      return Status::badInput("arena '" + std::string(text(arena->name())) + "' is of " + schema::EnumNameMemoryKind(arena->kind()) +
+                              " memory, and programs for GPUs have all of theirs on the device");
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> allocated,
                           device.allocate(std::string(text(arena->name())), arena->size_bytes(), sources[memory.arenas.size()]));
     memory.arenas.push_back(std::move(allocated));
+  }
+  if (StreamDevice *streams = device.streams(); streams && device.runs()) {
+    ZERO_ASSIGN_OR_RETURN(memory.download, PinnedDownload::create(*streams, Executor::kReadBytes));
   }
   return memory;
 }
@@ -44,13 +51,14 @@ std::byte *Memory::at(const schema::Slice &slice) const {
   return arenas[buffer->arena()]->data() + buffer->offset() + slice.offset() + rank * slice.rank_stride();
 }
 
-Expected<const std::byte *> Memory::read(const schema::Slice &slice, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const {
+Expected<const std::byte *> Memory::read(const schema::Slice &slice, uint64_t offset, uint64_t size, uint64_t following) {
   const std::byte *place = at(slice) + offset;
-  if (!device->streams())
-    return place;
-  scratch.resize(size);
-  ZERO_RETURN_IF_ERROR(device->download(scratch.data(), place, size));
-  return scratch.data();
+  return download ? download->read(place, size, following) : Expected<const std::byte *>(place);
+}
+
+void Memory::readAnew() {
+  if (download)
+    download->forget();
 }
 
 uint64_t Memory::deviceBytes() const {

@@ -3,6 +3,7 @@
 #define ZERO_LIB_RUNTIME_EXECUTOR_MEMORY_H
 
 #include "lib/Runtime/Executor/ArenaBytes.h"
+#include "lib/Runtime/Executor/PinnedDownload.h"
 #include "lib/Runtime/Executor/PinnedUpload.h"
 #include "zero/Container/Container.h"
 #include "zero/Container/PlanView.h"
@@ -23,9 +24,11 @@ public:
   std::byte *arenaOf(const schema::Slice &slice) const;
   /// An address of the device's; the host may use it where the device has no streams.
   std::byte *at(const schema::Slice &slice) const;
-  /// `size` bytes from `offset` of a slice for the host to read: where they are if it can, else copied to `scratch`. No queue writes
-  /// them meanwhile.
-  Expected<const std::byte *> read(const schema::Slice &slice, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const;
+  /// `size` bytes (at most Executor::kReadBytes) from `offset` of a slice for the host to read, until the next call: where they are if it can,
+  /// else in pinned memory. There the `following` bytes are on their way to, which are read next, before any queue writes them.
+  Expected<const std::byte *> read(const schema::Slice &slice, uint64_t offset, uint64_t size, uint64_t following = 0);
+  /// Reads something else than was to follow.
+  void readAnew();
   uint64_t deviceBytes() const;
   /// The arenas whole.
   std::vector<ArenaBytes> ranges() const;
@@ -49,6 +52,7 @@ private:
   Device *device = nullptr;
   unsigned rank = 0;
   std::vector<std::unique_ptr<Arena>> arenas;
+  std::unique_ptr<PinnedDownload> download; ///< there from the start: what was trained is not to be lost for want of it
   std::unique_ptr<PinnedUpload> upload; ///< of weights, while they are loaded to a device with streams
 };
 

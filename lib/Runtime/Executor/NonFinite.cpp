@@ -84,14 +84,16 @@ std::vector<HeldGradient> findHeldGradients(const schema::Plan &plan, unsigned r
   return found;
 }
 
-Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank) {
+Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, Memory &memory, unsigned rank) {
   std::string found;
-  std::vector<std::byte> scratch;
   for (const HeldGradient &gradient : findHeldGradients(plan, rank)) {
     bool bad = false;
-    if (gradient.elements) {
-      ZERO_ASSIGN_OR_RETURN(const std::byte *values, memory.read(*gradient.slice, gradient.offset, gradient.elements * gradient.elementBytes, scratch));
-      bad = hasNonFinite(values, gradient.elements, gradient.elementBytes, gradient.exponent);
+    const uint64_t most = Executor::kReadBytes / gradient.elementBytes;
+    for (uint64_t first = 0; first < gradient.elements && !bad; first += most) {
+      const uint64_t elements = std::min(most, gradient.elements - first);
+      ZERO_ASSIGN_OR_RETURN(const std::byte *values,
+                            memory.read(*gradient.slice, gradient.offset + first * gradient.elementBytes, elements * gradient.elementBytes));
+      bad = hasNonFinite(values, elements, gradient.elementBytes, gradient.exponent);
     }
     found += bad ? '1' : '0';
   }

@@ -18,7 +18,7 @@ struct HeldGradient {
 std::vector<HeldGradient> findHeldGradients(const schema::Plan &plan, unsigned rank);
 
 /// See Executor::nonFiniteGradients: of gradients that the host can read.
-Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, const Memory &memory, unsigned rank);
+Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, Memory &memory, unsigned rank);
 
 /// Says what of a step is not finite, and where as far as that can be known: "the loss is nan on rank 1", "the gradient norm
 /// is inf, the gradient of 'h.0.q' is not finite, and 3 more". Every rank calls it.

@@ -88,6 +88,7 @@ CUresult enqueueCopy(const char *call, const Side &to, const Side &from, uint64_
   stream->submit(call, [=, name = std::string(call)] { return copy(name.c_str(), to, from, bytes, device, CUDA_ERROR_ILLEGAL_ADDRESS); });
   if (!isPageable)
     return CUDA_SUCCESS;
+  ++Statistics::get().pageableDownloads;
   // The target is written before the call returns.
   auto done = std::make_shared<Completion>();
   stream->mark(done);

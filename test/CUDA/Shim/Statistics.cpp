@@ -16,7 +16,8 @@ void Statistics::write() const {
   if (path.empty())
     return;
   const std::string line = text("{\"graph_launches\": ", graphLaunches, ", \"graph_launches_behind_work\": ", graphLaunchesBehindWork,
-                                ", \"host_functions\": ", hostFunctions, ", \"pageable_uploads\": ", pageableUploads, "}\n");
+                                ", \"host_functions\": ", hostFunctions, ", \"pageable_uploads\": ", pageableUploads,
+                                ", \"pageable_downloads\": ", pageableDownloads, "}\n");
   // Processes of a job write into one file, each its line at once.
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0 || ::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))

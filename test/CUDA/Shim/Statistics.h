@@ -11,7 +11,7 @@ namespace zero::shim {
 struct Statistics {
   std::atomic<uint64_t> graphLaunches = 0, graphLaunchesBehindWork = 0; ///< the latter while their stream had something to do
   std::atomic<uint64_t> hostFunctions = 0;   ///< that streams came to
-  std::atomic<uint64_t> pageableUploads = 0; ///< which the host waits for on a real device
+  std::atomic<uint64_t> pageableUploads = 0, pageableDownloads = 0; ///< which the host waits for on a real device
 
   static Statistics &get();
   /// Appends a line of JSON to the file that ZERO_SHIM_STATISTICS names, where it names one.

@@ -9,6 +9,7 @@
 // EditProgram IN.bin OUT.bin rename-kernels             generated kernels are called as the code does not call them
 // EditProgram IN.bin OUT.bin launch-nothing             they are launched with no blocks
 // EditProgram IN.bin OUT.bin overlap-copy               the first command of micro_first copies bytes onto themselves, further on
+// EditProgram IN.bin OUT.bin pin-arena                  it has another arena, in memory of the host
 //
 // Compilers refuse these (plan-verify): it is to be seen what the runtime and the simulated driver make of them.
 //
@@ -54,6 +55,13 @@ static std::string edit(schema::PlanT &plan, const std::string &what, const std:
       command.action.Set(std::move(copy));
       return "";
     }
+  }
+  if (what == "pin-arena") {
+    auto &arena = *plan.arenas.emplace_back(std::make_unique<schema::ArenaT>());
+    arena.name = "host";
+    arena.kind = schema::MemoryKind::host_pinned;
+    arena.size_bytes = 4096;
+    return "";
   }
   bool changed = false;
   for (auto &kernel : plan.kernels)

@@ -94,8 +94,7 @@ protected:
       before = after;
     }
     Executor::Parameters mine = executor.parameters(0);
-    std::vector<std::byte> scratch;
-    ZERO_ASSIGN_OR_RETURN(const std::byte *data, executor.readParameters(0, 0, mine.bytes, scratch));
+    ZERO_ASSIGN_OR_RETURN(const std::byte *data, executor.readParameters(0, 0, mine.bytes));
     std::memcpy(outcome.weights.data() + bootstrap.rank() * 64, data, mine.bytes);
     if (bootstrap.rank() == 0)
       outcome.steps = records, outcome.deviceBytes = executor.deviceBytes();

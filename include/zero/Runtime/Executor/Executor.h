@@ -109,7 +109,7 @@ public:
   uint64_t peakGatheredElements() const;
   /// What computes, for people: "x86-64-v4", "NVIDIA H200 (sm_90)".
   std::string deviceDescription() const;
-  /// Bytes of the device's memory in use beside its arenas, by whomever; none of a CPU.
+  /// Bytes of the device's memory in use beside the plan's arenas, by whomever; none of a CPU.
   Expected<std::optional<uint64_t>> otherDeviceBytes() const;
 
   /// Reads parameters back, in the type of the bucket's weights: this rank's elements of a bucket, or all of them where they
@@ -119,8 +119,11 @@ public:
     bool sharded;
   };
   Parameters parameters(size_t bucket) const;
-  /// `size` of those bytes from `offset` on: where they are, or in `scratch`.
-  Expected<const std::byte *> readParameters(size_t bucket, uint64_t offset, uint64_t size, std::vector<std::byte> &scratch) const;
+  /// Most that `readParameters` gives at once.
+  static constexpr uint64_t kReadBytes = 4 << 20;
+  /// `size` of those bytes from `offset` on, until the next call. To be read in order behind `parameters`, with no section in between: from a device
+  /// the next ones are on their way then.
+  Expected<const std::byte *> readParameters(size_t bucket, uint64_t offset, uint64_t size) const;
 
 private:
   struct Impl;

@@ -114,8 +114,8 @@ public:
   /// wait with, until the process ends.
   virtual void abandon() = 0;
 
-  /// Bytes of the device's memory that are in use and not this object's arenas: the driver's, libraries', other processes'.
-  virtual Expected<uint64_t> otherBytes() const = 0;
+  /// Bytes of the device's memory that are in use: by arenas (in whole granules), the driver, libraries, other processes.
+  virtual Expected<uint64_t> usedBytes() const = 0;
 };
 
 struct CudaDeviceOptions {

@@ -16,8 +16,6 @@ public:
   ~CudaArena() override;
   std::byte *data() const override { return reinterpret_cast<std::byte *>(base); }
   uint64_t size() const override { return bytes; }
-  /// What of the GPU's memory it takes: whole granules.
-  uint64_t reservedBytes() const { return isMapped ? reserved : 0; }
 
 private:
   CudaArena(std::shared_ptr<const CudaContext> context, uint64_t size) : context(std::move(context)), bytes(size) {}
@@ -25,7 +23,7 @@ private:
 
   std::shared_ptr<const CudaContext> context;
   const uint64_t bytes;
-  uint64_t reserved = 0;
+  uint64_t reserved = 0; ///< whole granules
   CUdeviceptr base = 0;
   CUmemGenericAllocationHandle memory = 0;
   bool isCreated = false, isMapped = false;

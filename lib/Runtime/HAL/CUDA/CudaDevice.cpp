@@ -45,7 +45,6 @@ public:
       ZERO_CUDA(driver, cuMemsetD8Async(address(arena->data()), 0, size, copies));
       ZERO_RETURN_IF_ERROR(waitForStream(driver, copies, none));
     }
-    arenaBytes += arena->reservedBytes();
     return std::unique_ptr<Arena>(std::move(arena));
   }
 
@@ -153,10 +152,10 @@ public:
   Status bindThread() override { return context->makeCurrent(); }
   void abandon() override { context->abandon(); }
 
-  Expected<uint64_t> otherBytes() const override {
+  Expected<uint64_t> usedBytes() const override {
     size_t free = 0, total = 0;
     ZERO_CUDA(driver, cuMemGetInfo(&free, &total));
-    return total - free - std::min<uint64_t>(total - free, arenaBytes);
+    return total - free;
   }
 
 private:
@@ -164,7 +163,6 @@ private:
   const Driver &driver;
   CUstream copies = nullptr; ///< for what the host waits for at once
   Failure none;
-  uint64_t arenaBytes = 0;
 };
 
 /// As nvidia-smi writes it.
