@@ -75,9 +75,9 @@ Status runRank(Bootstrap &bootstrap, uint64_t bytes, unsigned rounds) {
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> messages, bootstrap.createChannel()); // before anything is shared
   ZERO_RETURN_IF_ERROR(bootstrap.share({shared->shared(), own->shared()}));
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> inPlace, bootstrap.createChannel());
-  auto *bucket = reinterpret_cast<float *>(shared->data());
-  for (uint64_t i = 0; i < elements * ranks; ++i)
-    bucket[i] = static_cast<float>(i % 977) * 0.01f + static_cast<float>(rank);
+  auto *bucket = reinterpret_cast<float *>(shared->data()), *gathered = reinterpret_cast<float *>(own->data());
+  for (uint64_t i = 0; i < elements * ranks; ++i) // zeros would not be sent
+    bucket[i] = gathered[i] = static_cast<float>(i % 977 + 1) * 0.01f + static_cast<float>(rank);
 
   auto reduce = [&](Channel &channel) {
     return channel.reduceScatter(bucket, reinterpret_cast<float *>(sums->data()), elements, staging->data());

@@ -241,6 +241,7 @@ private:
         if (program.sendsMessages) {
           sample.kind = kMessages.str();
           sample.cost.element = 0;
+          sample.cost.wireBytes -= sample.cost.omittedBytes;
         }
         if (sample.seconds > 0)
           samples.push_back(std::move(sample));
