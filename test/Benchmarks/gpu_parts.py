@@ -22,6 +22,8 @@ TARGETS = ["zero-compile", "zero-run", "zero-bench-cuda", "CudaCommConformance",
 # GPT-2 medium with a head of its own: 406 M parameters (355 M where embedding and head are one).
 GPT = Size(layers=24, width=1024, heads=16, sequence=1024, batch=8, vocabulary=50304)
 TINY = Size(layers=2, width=64, heads=2, sequence=32, batch=2, vocabulary=256)
+# What messages name where cuBLASLt lacks something that products do before they are stored.
+PLAIN = "--cuda-epilogues=false"
 GOLDEN_TOLERANCE = 1e-4  # relative, of a loss in float32: kernels round elsewhere than PyTorch's on a CPU
 
 # Dense bf16 products per second, as the vendor's data sheets state them.
@@ -48,6 +50,7 @@ class Check:
                 raise SystemExit(f"gpu-check: --shim: no simulated driver in {folder}")
             processes.ENVIRONMENT["ZERO_CUDA_LIBRARY_PATH"] = str(folder)
         self._device = None
+        self._lacking = {}  # precision: what cuBLASLt has no algorithm for
 
     def device(self):
         """What zero-bench-cuda says of the first GPU; Failed or Skipped where there is none."""
@@ -81,6 +84,21 @@ class Check:
                        *([f"--comm={comm}"] if comm else []), *flags]
             run([*(["mpirun", "-n", ranks] if ranks > 1 else []), *prefix, *command], self.timeout)
             return [json.loads(line) for line in metrics.read_text().splitlines()]
+
+    def trained(self, notes, precision, build, train):
+        """`train` of the program that `build` compiles with more flags: none, or PLAIN where cuBLASLt lacks something for that precision, which is noted."""
+        if precision not in self._lacking:
+            try:
+                return train(build([]))
+            except Failed as why:
+                if PLAIN not in str(why):
+                    raise
+                self._lacking[precision] = "".join(str(why).partition("fused_matmul: ")[1:]).partition(";")[0]
+        metrics = train(build([PLAIN]))
+        note = f"ONLY WITH {PLAIN} in {precision}: {self._lacking[precision]}"
+        if note not in notes:
+            notes.append(note)
+        return metrics
 
 
 def device(check):
@@ -159,9 +177,13 @@ def golden(check):
             for deterministic in (False, True):
                 config = {"train_micro_batch_size_per_gpu": expected["global_batch"] // ranks, "optimizer": {"type": "AdamW", "params": expected["adamw"]},
                           "zero_optimization": {"stage": 3 if ranks > 1 else 0}}
-                program = check.compile(check.arguments.golden / f"{model}.onnx", check.models / f"{model}-{ranks}{'-deterministic' * deterministic}.bin", config,
-                                        ["--loss=cross-entropy", "--labels=y", *(["--deterministic"] if deterministic else [])], ranks)
-                metrics = check.train(program, check.arguments.golden / f"{model}.data.npz", steps, ranks, comm)
+                flags = ["--loss=cross-entropy", "--labels=y", *(["--deterministic"] if deterministic else [])]
+                name = f"{model}-{ranks}{'-deterministic' * deterministic}.bin"
+                metrics = check.trained(
+                    notes, "float32",
+                    lambda more, model=model, name=name, config=config, flags=flags, ranks=ranks: check.compile(
+                        check.arguments.golden / f"{model}.onnx", check.models / name, config, [*flags, *more], ranks),
+                    lambda program, model=model, ranks=ranks, comm=comm: check.train(program, check.arguments.golden / f"{model}.data.npz", steps, ranks, comm))
                 difference = max(abs(step["loss"] - loss) / abs(loss) for step, loss in zip(metrics, base["loss"], strict=False))
                 worst, runs = max(worst, difference), runs + 1
                 if difference > GOLDEN_TOLERANCE:
@@ -179,11 +201,13 @@ def sanitizer(check):
     tool = shutil.which("compute-sanitizer") or next((path for path in ("/usr/local/cuda/bin/compute-sanitizer",) if os.path.exists(path)), None)
     if not tool:
         raise Skipped("compute-sanitizer is not installed")
-    size, folder = TINY, check.models / "tiny"
-    program = check.compile(write_model(size, folder), folder / "sanitized.bin", configuration(size, 0, "float32"), ["--loss=cross-entropy", "--labels=y"])
+    size, folder, notes = TINY, check.models / "tiny", []
+    model, data = write_model(size, folder), write_data(size, size.batch, folder)
     for kind in ("memcheck", "racecheck"):
-        check.train(program, write_data(size, size.batch, folder), 1, prefix=[tool, "--tool", kind, "--error-exitcode", "9"])
-    return {"tools": "memcheck racecheck", "steps": 1}
+        check.trained(notes, "float32",
+                      lambda more: check.compile(model, folder / "sanitized.bin", configuration(size, 0, "float32"), ["--loss=cross-entropy", "--labels=y", *more]),
+                      lambda program, kind=kind: check.train(program, data, 1, prefix=[tool, "--tool", kind, "--error-exitcode", "9"]))
+    return {"tools": "memcheck racecheck", "steps": 1, "notes": notes}
 
 
 def peak_flops(name):
@@ -195,11 +219,12 @@ def benchmark(check):
     size = TINY if check.quick else GPT
     folder = check.models / ("tiny-shapes" if check.quick else "gpt-shapes")  # weights are drawn by the compiler
     steps, warmup = (3, 1) if check.quick else (30, 10)
-    report = folder / "benchmark.report.json"
-    program = check.compile(write_model(size, folder, shapes_only=True), folder / "benchmark.bin", configuration(size, 0, "bf16"),
-                            ["--loss=cross-entropy", "--labels=y", "--init=normal:0.02", f"--report={report}"])
-    data = write_data(size, size.batch * steps, folder)
-    metrics = check.train(program, data, steps)
+    report, program, notes = folder / "benchmark.report.json", folder / "benchmark.bin", []
+    model, data = write_model(size, folder, shapes_only=True), write_data(size, size.batch * steps, folder)
+    metrics = check.trained(notes, "bf16",
+                            lambda more: check.compile(model, program, configuration(size, 0, "bf16"),
+                                                       ["--loss=cross-entropy", "--labels=y", "--init=normal:0.02", f"--report={report}", *more]),
+                            lambda compiled: check.train(compiled, data, steps))
     seconds = statistics.median(step["step_seconds"] for step in metrics[warmup:])
     plan = json.loads(report.read_text())
     arena = next(arena["arena_bytes"] for arena in plan["memory"]["arenas"] if arena["kind"] == "device")
@@ -210,7 +235,7 @@ def benchmark(check):
                 "other_device_bytes": metrics[-1].get("other_device_bytes")}
     if peak := peak_flops(gpu["name"]):
         measured["mfu"] = size.flops / seconds / peak
-    measured["notes"] = [] if peak else [f"NOT MEASURED: MFU (no known peak of a '{gpu['name']}')"]
+    measured["notes"] = notes + ([] if peak else [f"NOT MEASURED: MFU (no known peak of a '{gpu['name']}')"])
     measured |= bandwidths(check, program, data, plan, gpu, measured["notes"])
     return measured
 
