@@ -159,6 +159,8 @@ OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
                        [](const APInt &a, const APInt &b) { return a | b; });
 }
 
+OpFoldResult StopGradientOp::fold(FoldAdaptor adaptor) { return adaptor.getOperand(); } // of a constant, which has none
+
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (getOnTrue() == getOnFalse())
     return getOnTrue();

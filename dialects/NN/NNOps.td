@@ -102,6 +102,24 @@ class NN_Shift<string mnemonic, string text> : NN_Binary<mnemonic, text, NN_IntT
 def NN_ShiftLeftOp : NN_Shift<"shift_left", "x * 2^y, low bits kept; 0 where y is not below the width">;
 def NN_ShiftRightOp : NN_Shift<"shift_right", "x / 2^y rounded down; 0 or, of a negative x, -1 where y is not below the width">;
 
+def NN_StopGradientOp : NN_Op<"stop_gradient", [Pure, NN_NoGradient, NN_ElementwiseOp, SameOperandsAndResultType]> {
+  let summary = "x, behind which no gradient flows: what PyTorch calls `detach`. `nn-build-backward` takes it out.";
+  let description = [{
+    ```mlir
+    // Rows whose index is 1 are looked up, and get no gradient: PyTorch's `padding_idx`.
+    func.func @padded(%row: tensor<8xf32>, %is_padding: tensor<8xi1>) -> tensor<8xf32> {
+      %0 = nn.stop_gradient %row : tensor<8xf32>
+      %1 = nn.select %is_padding, %0, %row : tensor<8xi1>, tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$operand);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasFolder = 1;
+}
+
 def NN_CompareOp : NN_Op<"compare", [Pure, NN_NoGradient, NN_ElementwiseOp, SameOperandsAndResultShape, SameTypeOperands]> {
   let summary = "Compares element by element; comparisons with NaN are false except `ne`.";
   let description = [{

@@ -53,6 +53,7 @@ static double applyToFloat(Operation *op, double x) {
       .Case([&](nn::CosOp) { return std::cos(x); })
       .Case([&](nn::ReluOp) { return maximum(x, 0.0); })
       .Case([&](nn::SignOp) { return sign(x); })
+      .Case([&](nn::StopGradientOp) { return x; })
       .Case([&](nn::FloorOp) { return std::floor(x); })
       .Case([&](nn::CeilOp) { return std::ceil(x); })
       .Case([&](nn::RoundOp) { return std::nearbyint(x); })

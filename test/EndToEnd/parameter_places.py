@@ -101,6 +101,13 @@ def main():
     log, found = train(work, "no_gradient", models.no_gradient())
     check("the warning names it", "no gradient reaches, so these weights are not trained: 'steps'" in log)
     check("it is not updated", sorted(found) == ["V", "W", "b0"])
+    log, found = train(work, "padding_row", models.padding_row(), ["--freeze=frozen"])
+    before, rows = models.random(5, 3), found["words"]
+    check("the padding row gets weight decay alone", np.allclose(rows[1], before[1] * (1 - 0.01 * 0.1) ** STEPS, 1e-6, 0))
+    check("other rows are trained", not np.allclose(rows[[0, 2]], before[[0, 2]] * (1 - 0.01 * 0.1) ** STEPS, 1e-3, 0))
+    check("without padding_idx the row is trained", not np.allclose(found["types"][1], models.random(5, 3, seed=1)[1], 1e-3, 0))
+    log, found = train(work, "detached", models.detached())
+    check("what is detached everywhere is not trained", "no gradient reaches, so these weights are not trained: 'types'" in log and sorted(found) == ["frozen", "words"])
     _, found = train(work, "equal", models.equal())
     check("equal bytes are no tie", not np.array_equal(found["A"], found["B"]))
     print("parameters are where they are")

@@ -47,7 +47,7 @@ func.func @roots() -> (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64
   return %0, %1, %2, %3 : tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>
 }
 
-func.func @roundings() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
+func.func @roundings() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
   %x = nn.constant dense<[-1.5, -0.5, 0.5, 1.5, 2.5, 2.75]> : tensor<6xf32>
   // CHECK: @roundings: tensor<6xf32> [-2, -1, 0, 1, 2, 2]
   %0 = nn.floor %x : tensor<6xf32>
@@ -55,7 +55,9 @@ func.func @roundings() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
   %1 = nn.ceil %x : tensor<6xf32>
   // CHECK-NEXT: [-2, -0, 0, 2, 2, 3]
   %2 = nn.round %x : tensor<6xf32>
-  return %0, %1, %2 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+  // CHECK-NEXT: [-1.5, -0.5, 0.5, 1.5, 2.5, 2.75]
+  %3 = nn.stop_gradient %x : tensor<6xf32>
+  return %0, %1, %2, %3 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
 }
 
 func.func @binary() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {

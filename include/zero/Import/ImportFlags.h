@@ -30,7 +30,7 @@ private:
   llvm::cl::opt<uint64_t> initSeed;
   llvm::cl::opt<bool> list;
   llvm::cl::opt<unsigned> classAxis;
-  llvm::cl::list<std::string> dims, boundInputs;
+  llvm::cl::list<std::string> dims, boundInputs, paddingRows;
 };
 
 } // namespace zero

@@ -39,6 +39,8 @@ struct ImportOptions {
   llvm::StringMap<int64_t> dims;
   /// Files with the values of graph inputs that become constants, by the input's name.
   std::map<std::string, std::string> boundInputs;
+  /// Rows of trained weights from whose look-up no gradient comes, by the weight's name; beside those that the exporter notes.
+  std::map<std::string, int64_t> paddingRows;
   /// Regular expressions over whole names of initializers, and of outputs of Constant nodes; empty: none. Freezing
   /// wins.
   std::string trainRegex, freezeRegex, trainConstantsRegex;

@@ -1,4 +1,5 @@
 //===- Elementwise.cpp - Arithmetic, comparisons, logic, casts ------------===//
+#include "EmbeddingGradient.h"
 #include "Formula.h"
 #include "OperatorTable.h"
 
@@ -269,6 +270,8 @@ LogicalResult buildIdentity(NodeContext &node) {
   if (!node.has(0))
     return node.error() << "input 0 is missing";
   node.results.front() = *node.inputs[0];
+  for (Tensor &tensor : node.results.front().tensors)
+    tensor = keepDetached(node, tensor);
   return success();
 }
 

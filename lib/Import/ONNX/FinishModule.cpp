@@ -64,12 +64,13 @@ LogicalResult Importer::finish() {
   }
   if (parameters.empty() && hasLoss())
     return explainNoParameter(byName);
+  if (failed(checkPaddingRows()))
+    return failure();
   SmallVector<Stored *> others;
   for (auto &entry : storedTensors)
     if (!entry->whyNotTrained.empty() && entry->isInitializer)
       others.push_back(entry.get());
   warnOfMergedWeights(model, rules, weights, parameters, others, location);
-  warnOfPaddingRows(model, parameters, location);
 
   // Inputs and labels keep their places; then parameters, then frozen weights, each in the order of the file.
   std::map<const onnx::TensorProto *, int> position;

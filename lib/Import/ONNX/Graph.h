@@ -33,8 +33,6 @@ struct Stored {
 /// others; `others` are those that are not trained (MergedWeights.cpp).
 void warnOfMergedWeights(const Model &model, const ParameterRules &rules, Weights &weights, llvm::ArrayRef<Stored *> parameters,
                          llvm::ArrayRef<Stored *> others, mlir::Location location);
-/// Warns of trained rows that `padding_idx` kept as they were in PyTorch (PaddingRows.cpp).
-void warnOfPaddingRows(const Model &model, llvm::ArrayRef<Stored *> parameters, mlir::Location location);
 
 class Importer {
 public:
@@ -53,6 +51,8 @@ public:
   /// As NodeContext::parameterOfShape.
   mlir::FailureOr<Tensor> storedFloats(llvm::ArrayRef<float> numbers, bool scalar, llvm::StringRef name);
   mlir::FailureOr<std::optional<Tensor>> parameterOfShape(llvm::StringRef name, mlir::RankedTensorType type);
+  /// As NodeContext::paddingRow.
+  mlir::FailureOr<std::optional<int64_t>> paddingRow(mlir::Value table);
   /// As NodeContext::trains.
   bool hasLoss() const { return options.loss.kind != LossSpec::Kind::None; }
   /// As NodeContext::dependsOnParameter.
@@ -108,6 +108,7 @@ private:
   /// The weights that the loss depends on.
   llvm::DenseSet<mlir::Value> findTrainable();
   mlir::LogicalResult finish();
+  mlir::LogicalResult checkPaddingRows();
   mlir::LogicalResult explainNoParameter(const std::map<std::string, Stored *> &byName);
   mlir::FailureOr<mlir::Attribute> dataOf(Stored &entry);
   void warnOfMissingValues() const;
@@ -146,7 +147,7 @@ private:
   /// Sizes of symbols that the options give, and those that bound inputs say.
   llvm::StringMap<int64_t> boundDims;
   std::optional<int64_t> fixedBatch; // of a trained model: the first dimension that its inputs fix
-  llvm::StringSet<> usedDims, knownDims;
+  llvm::StringSet<> usedDims, knownDims, lookedUp;
 };
 
 } // namespace zero::onnx_import

@@ -39,12 +39,17 @@ ImportFlags::ImportFlags(cl::OptionCategory &category)
            cl::cat(category)),
       boundInputs("bind-input", cl::value_desc("NAME=FILE.npy"),
                   cl::desc("Make a graph input a constant with the value in the file (repeatable)"),
+                  cl::cat(category)),
+      paddingRows("padding-row", cl::value_desc("NAME=ROW"),
+                  cl::desc("Look-ups of this row of a weight give it no gradient, as with padding_idx of PyTorch's Embedding, which the "
+                           "TorchScript-based exporter does not tell (repeatable; default what the exporter notes)"),
                   cl::cat(category)) {}
 
 llvm::StringRef ImportFlags::firstGiven() const {
   // addressof: a list's own operator& is that of its storage.
   const cl::Option *flags[] = {&loss,    &labels, &train, &freeze, &trainConstants, std::addressof(init), &initSeed,
-                               &list, &classAxis, std::addressof(dims), std::addressof(boundInputs)};
+                               &list, &classAxis, std::addressof(dims), std::addressof(boundInputs),
+                               std::addressof(paddingRows)};
   for (const cl::Option *flag : flags)
     if (flag->getNumOccurrences())
       return flag->ArgStr;
@@ -69,7 +74,8 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName, bool c
   if (spec->kind == LossSpec::Kind::None)
     for (const cl::Option *flag : {static_cast<const cl::Option *>(&labels), static_cast<const cl::Option *>(&train),
                                    static_cast<const cl::Option *>(&freeze),
-                                   static_cast<const cl::Option *>(&trainConstants)})
+                                   static_cast<const cl::Option *>(&trainConstants),
+                                   static_cast<const cl::Option *>(std::addressof(paddingRows))})
       if (flag->getNumOccurrences())
         return wrong("--" + flag->ArgStr + " is for training, --loss=none trains nothing");
   if (labels.empty() && imports && spec->kind != LossSpec::Kind::Output && spec->kind != LossSpec::Kind::None)
@@ -95,6 +101,14 @@ std::optional<ImportOptions> ImportFlags::parse(llvm::StringRef toolName, bool c
       return wrong("--bind-input=" + bound + " is not NAME=FILE.npy");
     if (!options.boundInputs.try_emplace(name.str(), path.str()).second)
       return wrong("--bind-input gives '" + name + "' twice");
+  }
+  for (llvm::StringRef padding : paddingRows) {
+    auto [name, value] = padding.rsplit('=');
+    int64_t row = 0;
+    if (name.empty() || value.getAsInteger(10, row) || row < 0)
+      return wrong("--padding-row=" + padding + " is not NAME=ROW with a row of 0 or more");
+    if (!options.paddingRows.try_emplace(name.str(), row).second)
+      return wrong("--padding-row gives '" + name + "' twice");
   }
   for (const cl::opt<std::string> *regex : {&train, &freeze, &trainConstants}) {
     std::string problem;

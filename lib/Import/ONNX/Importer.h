@@ -189,6 +189,8 @@ public:
   bool dependsOnParameter(mlir::Value value) const;
   /// Whether the model is imported with a loss, to be trained.
   bool trains() const;
+  /// The row of a trained weight that the options keep from the gradients of its look-ups; a diagnostic where it has no such row.
+  mlir::FailureOr<std::optional<int64_t>> paddingRow(mlir::Value table);
   /// Whether the value is stored in the model: a weight, trained or not.
   bool isWeight(mlir::Value value) const;
   /// The `nn` element type of an ONNX one; a diagnostic naming it if there is none.

@@ -1,5 +1,6 @@
 //===- Indexing.cpp - Operators that read by index ------------------------===//
 #include "Indexing.h"
+#include "EmbeddingGradient.h"
 #include "GridSample.h"
 #include "OperatorTable.h"
 
@@ -253,6 +254,12 @@ LogicalResult buildGather(NodeContext &node) {
   shape.append(data->shape.begin() + *axis + 1, data->shape.end());
   Tensor result =
       node.make<nn::GatherOp>(std::move(shape), data->elementType(), data->value, indices.value, *axis);
+  if (*axis == 0) {
+    FailureOr<Tensor> kept = keepFromPadding(node, *data, result, indices);
+    if (failed(kept))
+      return failure();
+    result = *kept;
+  }
   result.contents = std::move(contents);
   return node.set(std::move(result));
 }

@@ -20,6 +20,7 @@
 //     return %loss, %count, %dw
 //   }
 // With scale-loss @micro takes %scale {loss_scale} as well, and what flows back starts as %seed x %scale.
+// What nn.stop_gradient gives is its operand then.
 // Outputs of @forward become results of a function @predict, which holds their part of the forward pass. A
 // @forward that has outputs alone becomes @predict.
 // Test: test/Transforms/NN/build-backward.mlir
@@ -219,9 +220,9 @@ private:
     return success();
   }
 
-  /// The gradient is zero wherever there is one: nothing flows back, and no rule is needed.
+  /// The gradient is zero wherever there is one, or is not asked for: nothing flows back, and no rule is needed.
   static bool isFlat(Operation *op) {
-    return isa<FloorOp, CeilOp, RoundOp, SignOp, CompareOp, TopKOp>(op) ||
+    return isa<FloorOp, CeilOp, RoundOp, SignOp, CompareOp, TopKOp, StopGradientOp>(op) ||
            (isa<CastOp>(op) && !isFloat(op->getResult(0)));
   }
 
@@ -253,7 +254,7 @@ private:
     llvm::MapVector<Location, Operation *> nodes;
     for (Operation &op : function.front().without_terminator()) {
       Operation *flat = nullptr;
-      if (isFlat(&op) && !sourceOf(&op).empty())
+      if (isFlat(&op) && !isa<StopGradientOp>(op) && !sourceOf(&op).empty())
         flat = &op;
       for (Value operand : op.getOperands())
         if (Operation *before = ended.lookup(operand); before && before->getLoc() == op.getLoc())
@@ -402,7 +403,12 @@ public:
     if (failed(check(module, function)))
       return signalPassFailure();
     if (splitPredict(function) && failed(Differentiation(function, lossDivisor, scaleLoss, saveRounded).run()))
-      signalPassFailure();
+      return signalPassFailure();
+    // They have done their work; no kernel computes them.
+    module.walk([](StopGradientOp stop) {
+      stop.getResult().replaceAllUsesWith(stop.getOperand());
+      stop.erase();
+    });
   }
 
 private:

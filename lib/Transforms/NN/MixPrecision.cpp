@@ -38,7 +38,7 @@ bool isWide(Value value) {
 bool isMovement(Operation *op) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return scatter.getKind() == ScatterKind::assign;
-  return isa<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, GatherOp, GatherNDOp, BroadcastOp, SelectOp>(op);
+  return isa<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, GatherOp, GatherNDOp, BroadcastOp, SelectOp, StopGradientOp>(op);
 }
 
 /// Products of 16 bits whose sums are float32 inside the kernel.

@@ -153,6 +153,21 @@ func.func @select(%x: tensor<2xf32>, %y: tensor<2xf32>, %c: tensor<2xi1>) -> (te
 
 // -----
 
+// A constant has no gradient that could be stopped.
+// CHECK-LABEL: func @stop_gradient
+// CHECK-SAME: (%[[X:.*]]: tensor<2xf32>)
+func.func @stop_gradient(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK-DAG: %[[K:.*]] = nn.constant dense<[1.000000e+00, 2.000000e+00]>
+  %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = nn.stop_gradient %c : tensor<2xf32>
+  // CHECK-DAG: %[[S:.*]] = nn.stop_gradient %[[X]]
+  %1 = nn.stop_gradient %x : tensor<2xf32>
+  // CHECK: return %[[K]], %[[S]]
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
 // A choice between true and false is its condition; the other way round it is not.
 // CHECK-LABEL: func @select_bool
 // CHECK-SAME: (%[[C:.*]]: tensor<3000xi1>)

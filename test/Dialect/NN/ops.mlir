@@ -41,6 +41,8 @@ func.func @unary(%x: tensor<4x?xf32>, %i: tensor<3xi32>, %b: tensor<i1>) {
   %16 = nn.ceil %x : tensor<4x?xf32>
   // CHECK-NEXT: nn.round
   %17 = nn.round %x : tensor<4x?xf32>
+  // CHECK-NEXT: nn.stop_gradient %{{.*}} : tensor<4x?xf32>
+  %stopped = nn.stop_gradient %x : tensor<4x?xf32>
   // CHECK-NEXT: nn.not %{{.*}} : tensor<i1>
   %18 = nn.not %b : tensor<i1>
   return

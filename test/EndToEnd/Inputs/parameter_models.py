@@ -207,21 +207,41 @@ def replaced():
     return _mark(result, ["fc.bias", "head"])
 
 
-def padding_row():
-    """Embeddings that PyTorch gave a padding_idx, none, and one that is not trained."""
-    def look_up(name, operands):
-        made = node("Gather", [name, "ids"], [name + "_rows"], name=name + "_look_up")
-        entry = made.metadata_props.add()
-        entry.key = "pkg.torch.onnx.fx_node"
-        entry.value = "%%e : [num_users=1] = call_function[target=torch.ops.aten.embedding.default](args = (%%p_%s, %s), kwargs = {})" % (name, operands)
-        return made
+def _call(function, inputs, output, arguments, op="Gather"):
+    """A node with the exporter's note of the PyTorch call that it comes from."""
+    made = node(op, inputs, [output], name=output)
+    entry = made.metadata_props.add()
+    entry.key = "pkg.torch.onnx.fx_node"
+    entry.value = "%%e : [num_users=1] = call_function[target=torch.ops.aten.%s.default](args = (%s), kwargs = {})" % (function, arguments)
+    return made
 
-    return model([node("Cast", ["x"], ["wide"], name="wide", to=TensorProto.INT64), node("Clip", ["wide", "least", "most"], ["ids"], name="clip"),
-                  look_up("words", "%ids, 1"), look_up("types", "%ids"), look_up("frozen", "%ids, 2"),
-                  node("Add", ["words_rows", "types_rows"], ["a"], name="add"), node("Add", ["a", "frozen_rows"], ["b"], name="add2"),
-                  node("ReduceSum", ["b", "axis"], ["z"], name="sum", keepdims=0)],
+
+def _rows(look_ups, tail):
+    return model([node("Cast", ["x"], ["wide"], name="wide", to=TensorProto.INT64), node("Clip", ["wide", "least", "most"], ["ids"], name="clip"), *look_ups,
+                  node("ReduceSum", [tail, "axis"], ["z"], name="sum", keepdims=0)],
                  [tensor(random(5, 3), "words"), tensor(random(5, 3, seed=1), "types"), tensor(random(5, 3, seed=2), "frozen"),
                   tensor(np.array([1]), "axis"), tensor(np.array(0), "least"), tensor(np.array(4), "most")])
+
+
+def padding_row():
+    """Embeddings that PyTorch gave a padding_idx, none, and one that is not trained."""
+    return _rows([_call("embedding", ["words", "ids"], "words_rows", "%p_words, %ids, 1"), _call("embedding", ["types", "ids"], "types_rows", "%p_types, %ids"),
+                  _call("embedding", ["frozen", "ids"], "frozen_rows", "%p_frozen, %ids, 2"),
+                  node("Add", ["words_rows", "types_rows"], ["a"], name="add"), node("Add", ["a", "frozen_rows"], ["b"], name="add2")], "b")
+
+
+def by_frequency():
+    """An embedding whose gradients PyTorch divides by how often a row is looked up."""
+    return _rows([_call("embedding", ["words", "ids"], "words_rows", "%p_words, %ids, 0, True")], "words_rows")
+
+
+def detached():
+    """Rows that are looked up twice, once without a gradient, and a weight that has none at all."""
+    return _rows([node("Gather", ["words", "ids"], ["words_rows"], name="words_rows"), _call("detach", ["words_rows"], "still", "%words_rows", "Identity"),
+                  node("Gather", ["types", "ids"], ["types_rows"], name="types_rows"), _call("detach", ["types_rows"], "held", "%types_rows", "Identity"),
+                  _call("detach", ["ids"], "numbers", "%ids", "Identity"), node("Gather", ["frozen", "numbers"], ["frozen_rows"], name="frozen_rows"),
+                  node("Mul", ["words_rows", "still"], ["a"], name="mul"), node("Mul", ["a", "held"], ["b"], name="mul2"),
+                  node("Add", ["b", "frozen_rows"], ["c"], name="add")], "c")
 
 
 def folded_by_script():

@@ -353,3 +353,44 @@ func.func @forward(%w: tensor<8xf32> {nn.role = #nn.role<parameter "rounded">})
   %sum, %count = nn.output_loss %4 : tensor<f32> -> tensor<f32>, tensor<i64>
   return %sum, %count : tensor<f32>, tensor<i64>
 }
+
+// -----
+
+// Behind nn.stop_gradient no gradient flows, without a warning; then it is gone, from outputs too: what was chosen between it and its operand is the operand.
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME:    %[[P:[a-z0-9]+]]: tensor<4xf32> {nn.role = #nn.role<parameter "p">}, %[[Q:[a-z0-9]+]]: tensor<4xf32> {nn.role = #nn.role<parameter "q">}
+// CHECK-NOT:     nn.stop_gradient
+// CHECK:         %[[M:.*]] = nn.mul %[[P]], %[[P]]
+// CHECK:         nn.select %{{.*}}, %[[M]], %[[M]]
+// CHECK:         nn.output_loss
+// CHECK-NOT:     nn.stop_gradient
+// CHECK:         %[[G:.*]] = nn.broadcast
+// CHECK:         %[[ZERO:.*]] = nn.constant dense<0.000000e+00>
+// CHECK:         %[[DM:.*]] = nn.select %{{.*}}, %[[ZERO]], %{{.*}}
+// CHECK:         %[[DP:.*]] = nn.mul %[[DM]], %[[P]]
+// CHECK-LABEL: func.func @predict
+// CHECK-NOT:     nn.stop_gradient
+// expected-warning @+1 {{no gradient reaches, so these weights are not trained: 'r'}}
+func.func @forward(%mask: tensor<4xi1> {nn.role = #nn.role<input "mask">}, %p: tensor<4xf32> {nn.role = #nn.role<parameter "p">},
+                   %q: tensor<4xf32> {nn.role = #nn.role<parameter "q">}, %r: tensor<4xf32> {nn.role = #nn.role<parameter "r">})
+    -> (tensor<f32> {nn.role = #nn.role<loss_sum "">}, tensor<i64> {nn.role = #nn.role<label_count "">}, tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %s = nn.stop_gradient %p : tensor<4xf32>
+  %0 = nn.mul %p, %s : tensor<4xf32>
+  %1 = nn.stop_gradient %0 : tensor<4xf32>
+  %2 = nn.select %mask, %1, %0 : tensor<4xi1>, tensor<4xf32>
+  %3 = nn.stop_gradient %r : tensor<4xf32>
+  %4 = nn.mul %2, %3 : tensor<4xf32>
+  %5 = nn.add %4, %q : tensor<4xf32>
+  %6 = nn.reduce sum %5 axes [0] : tensor<4xf32> to tensor<f32>
+  %sum, %count = nn.output_loss %6 : tensor<f32> -> tensor<f32>, tensor<i64>
+  return %sum, %count, %1 : tensor<f32>, tensor<i64>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @predict
+// CHECK-NEXT:    return %{{.*}} : tensor<4xf32>
+func.func @forward(%x: tensor<4xf32> {nn.role = #nn.role<input "x">}) -> (tensor<4xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.stop_gradient %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

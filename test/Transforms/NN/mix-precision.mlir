@@ -185,6 +185,21 @@ func.func @forward(%x: tensor<4x8xf32> {nn.role = #nn.role<parameter "x">}) -> (
 
 // -----
 
+// What a gradient stops at is 16-bit like what it is of: rows of a table, chosen by index.
+// CHECK-LABEL: func.func @forward
+// CHECK:         %[[ROWS:.*]] = nn.gather {{.*}} -> tensor<4x2xbf16>
+// CHECK:         %[[S:.*]] = nn.stop_gradient %[[ROWS]] : tensor<4x2xbf16>
+// CHECK:         nn.select %{{.*}}, %[[S]], %[[ROWS]] : tensor<4x2xi1>, tensor<4x2xbf16>
+func.func @forward(%i: tensor<4xi64> {nn.role = #nn.role<input "i">}, %m: tensor<4x2xi1> {nn.role = #nn.role<input "m">},
+                   %w: tensor<3x2xf32> {nn.role = #nn.role<parameter "w">}) -> (tensor<4x2xf32> {nn.role = #nn.role<output "y">}) {
+  %0 = nn.gather %w[%i] axis 0 : tensor<3x2xf32>, tensor<4xi64> -> tensor<4x2xf32>
+  %1 = nn.stop_gradient %0 : tensor<4x2xf32>
+  %2 = nn.select %m, %1, %0 : tensor<4x2xi1>, tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
 // The largest f32 would round to an infinity.
 // CHECK-LABEL: func.func @forward
 // CHECK:         nn.constant dense<-3.389530e+38> : tensor<4xbf16>

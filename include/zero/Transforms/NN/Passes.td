@@ -88,7 +88,7 @@ def NNBuildBackward : Pass<"nn-build-backward", "::mlir::ModuleOp"> {
     reused. The gradient of a parameter with several uses is the sum over them, the last use first. `loss_sum` and all
     gradients carry the static factor 1 / (loss-divisor x positions); `@update` turns it into the mean over counted
     labels; with `scale-loss` gradients carry the argument `loss_scale` as well. Ops between a parameter and the loss that have no gradient are all reported; parameters that do not reach
-    the loss become frozen weights, with a warning. With `save-rounded` (mixed precision) a gradient that reads an f32 value which
+    the loss become frozen weights, with a warning. `nn.stop_gradient` passes none, without a word, and is gone then. With `save-rounded` (mixed precision) a gradient that reads an f32 value which
     the forward pass rounds to 16 bits reads the rounded one.
 
     Input:  `@forward(x, y, w) -> (loss_sum, label_count)`
