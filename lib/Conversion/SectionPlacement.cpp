@@ -314,9 +314,9 @@ void SectionPlacement::placeInOperandOrFresh(OpResult result) {
       Place place = getPlace(operand.get());
       if (isa<sharding::ReduceScatterStartOp>(op))
         place = place.ownRange(plan.getWorldSize());
-      // States are left to what the program says of them.
+      // States are left to what the program says of them, and keep their element.
       if (place.bytes != bytes || !place.strides.empty() ||
-          (generated && plan.getStorage(place.storage).state))
+          ((generated || isa<sharding::ConvertOp>(op)) && plan.getStorage(place.storage).state))
         continue;
       roots[root].place = place;
       bool allowed = mayOverwrite(operand, result, place);

@@ -2,13 +2,14 @@
 
     loss_scale.py --bin=DIR --golden=DIR --work=DIR
 
-The rule is stated here as DeepSpeed 0.19's DynamicLossScaler states it; which steps overflow is read from `skipped_steps`. The same bits are
+The rule is scale_sequences.Scaler; which steps overflow is read from `skipped_steps`. The same bits are
 checked over stages, and that the loss falls in spite of the skipped steps.
 """
 import json
 import sys
 
 import harness
+from scale_sequences import Scaler
 
 STEPS, RANKS = 20, 2
 KEYS = ("loss", "grad_norm", "loss_scale", "skipped_steps")
@@ -23,25 +24,10 @@ RULES = (
 
 def expected_scales(rule, overflows):
     """The loss scale of each step."""
-    if "loss_scale" in rule:
-        return [float(rule["loss_scale"])] * len(overflows)
-    scale, shift, window = 2.0 ** rule["initial_scale_power"], rule["hysteresis"], rule["loss_scale_window"]
-    consecutive, hysteresis, last, scales = rule.get("consecutive_hysteresis", False), shift, -1, []
-    for iteration, overflow in enumerate(overflows):
-        scales.append(scale)
-        if overflow:
-            if shift == 1 or hysteresis == 1:
-                scale = max(scale / 2, 1.0)
-            else:
-                hysteresis -= 1
-            last = iteration
-        else:
-            if consecutive:
-                hysteresis = shift
-            stable = iteration - last - 1
-            if stable > 0 and stable % window == 0:
-                hysteresis = shift
-                scale *= 2
+    scaler, scales = Scaler(rule), []
+    for overflow in overflows:
+        scales.append(scaler.scale)
+        scaler.step(overflow)
     return scales
 
 

@@ -15,6 +15,7 @@ PRECISIONS = {
     "bf16": ({"bf16": {"enabled": True}}, (2, 2, 2), "mixed"),
     "fp16": ({"fp16": {"enabled": True, "initial_scale_power": 8}}, (2, 2, 2), "mixed"),
     "bf16, gradients of float32": ({"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}, (2, 4, 2), "bf16-grad32"),
+    "bf16, sent in fp16": ({"bf16": {"enabled": True}, "communication_data_type": "fp16"}, (2, 2, 2), None),
     "bf16, sent in float32": ({"bf16": {"enabled": True}, "communication_data_type": "fp32"}, (2, 2, 4), None),
 }
 

@@ -59,7 +59,7 @@ Status MetricsFile::write(const StepReport &report) {
   add("device", jsonString(report.device));
   add("skipped_steps", std::to_string(report.skippedSteps));
   if (report.results.lossScale > 0)
-    add("loss_scale", jsonNumber(report.results.lossScale, kFloat));
+    add("loss_scale", jsonNumber(report.results.lossScale, kDouble)); // equal, not only near, to the power of 2 that it is
   std::string nonFinite;
   for (auto [key, value] : {std::pair("loss", report.results.loss), std::pair("grad_norm", report.results.gradNorm)})
     if (!std::isfinite(value))
@@ -100,6 +100,12 @@ bool outputIsTerminal() {
 Progress::Progress(uint64_t steps, uint64_t stepsPerLine)
     : steps(steps), stepsPerLine(stepsPerLine), terminal(outputIsTerminal()) {}
 
+std::string lossScaleText(float scale) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.15g", static_cast<double>(scale));
+  return text;
+}
+
 /// A NaN has a sign, which printf shows and which says nothing: inf - inf is negative on x86.
 static double shownNumber(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
@@ -107,11 +113,12 @@ void Progress::show(const StepReport &report) {
   ++done;
   elapsed += report.seconds;
   const double loss = shownNumber(report.results.loss), gradNorm = shownNumber(report.results.gradNorm);
-  char line[280], skipped[40] = "", scale[40] = "";
+  char line[280], skipped[40] = "";
+  std::string scale;
   if (report.skippedSteps)
     std::snprintf(skipped, sizeof skipped, "  skipped %llu", static_cast<unsigned long long>(report.skippedSteps));
   if (report.results.lossScale > 0)
-    std::snprintf(scale, sizeof scale, "  loss_scale %g", report.results.lossScale);
+    scale = "  loss_scale " + lossScaleText(report.results.lossScale);
   if (terminal) {
     // At most ten times a second; the last step always.
     if (done != steps && elapsed - shown < 0.1)
@@ -119,14 +126,14 @@ void Progress::show(const StepReport &report) {
     shown = elapsed;
     uint64_t left = static_cast<uint64_t>(elapsed / static_cast<double>(done) * static_cast<double>(steps - done) + 0.5);
     std::snprintf(line, sizeof line, "\rstep %llu/%llu  loss %.5f%s%s  %.1f samples/s  %llu:%02llu left\033[K",
-                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, scale, skipped,
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, scale.c_str(), skipped,
                   report.samplesPerSecond, static_cast<unsigned long long>(left / 60),
                   static_cast<unsigned long long>(left % 60));
   } else {
     if (report.step != 1 && report.step != steps && report.step % stepsPerLine != 0)
       return;
     std::snprintf(line, sizeof line, "step %llu/%llu  loss %.5f  grad_norm %.5f%s%s  %.1f samples/s\n",
-                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, gradNorm, scale, skipped,
+                  static_cast<unsigned long long>(report.step), static_cast<unsigned long long>(steps), loss, gradNorm, scale.c_str(), skipped,
                   report.samplesPerSecond);
   }
   std::fputs(line, stdout);

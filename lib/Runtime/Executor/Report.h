@@ -55,6 +55,9 @@ private:
   uint64_t done = 0;
 };
 
+/// A loss scale as people write it, every digit of a power of 2 up to 2^49: 65536, 0.5.
+std::string lossScaleText(float scale);
+
 /// Whether what is printed reaches a terminal, also through mpirun.
 bool outputIsTerminal();
 

@@ -22,13 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A scale as people write it: 65536, 0.5.
-std::string numberText(float value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
-  return text;
-}
-
 /// One rank's run of a training job.
 class Run {
 public:
@@ -180,7 +173,7 @@ private:
     all += ", and nothing was trained; the first was " + firstSkipped;
     const float scale = executor.results().lossScale;
     if (scale > plan.least_loss_scale())
-      all += "; the loss scale of the last one was " + numberText(scale) + ", and it can fall to " + numberText(plan.least_loss_scale()) +
+      all += "; the loss scale of the last one was " + lossScaleText(scale) + ", and it can fall to " + lossScaleText(plan.least_loss_scale()) +
              ": take more steps, or a smaller 'fp16.initial_scale_power'";
     return all;
   }
@@ -194,7 +187,7 @@ private:
       return {};
     ZERO_ASSIGN_OR_RETURN(std::string what, describeNonFinite(plan, executor, bootstrap));
     if (stops && plan.least_loss_scale() > 0)
-      what += ", at the least loss scale, " + numberText(plan.least_loss_scale());
+      what += ", at the least loss scale, " + lossScaleText(plan.least_loss_scale());
     if (stops)
       return bootstrap.agree(Status::programFailed(
           what + (executor.results().skipped ? "; nothing was updated (--on-nan=skip goes on without such steps)"
