@@ -181,9 +181,9 @@ private:
       if (!isFlat(&op))
         propagate(op, source, /*floatsOnly=*/true);
     }
-    DenseSet<Value> reaching{end.getOperand(lossResult)}; // the loss, with or without a gradient
+    DenseSet<Value> reaching{end.getOperand(lossResult)}; // the loss, with or without a gradient, but not by way of one that was stopped
     for (Operation &op : llvm::reverse(function.front().without_terminator()))
-      if (llvm::any_of(op.getResults(), [&](Value result) { return reaching.contains(result); }))
+      if (!isa<StopGradientOp>(op) && llvm::any_of(op.getResults(), [&](Value result) { return reaching.contains(result); }))
         reaching.insert_range(op.getOperands());
     if (failed(checkRules()))
       return failure();
