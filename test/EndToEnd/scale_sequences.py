@@ -67,7 +67,7 @@ def draw(generator, case):
         keys["loss_scale_window"] = generator.choice([1, 2, 3, 4, 6])
         keys["hysteresis"] = generator.choice([1, 1, 2, 3, 4])
         keys["consecutive_hysteresis"] = generator.random() < 0.4
-        keys["min_loss_scale"] = min(generator.choice([1 / 64, 0.25, 1, 2, 3]), 2.0 ** keys["initial_scale_power"])
+        keys["min_loss_scale"] = 2.0 ** keys["initial_scale_power"] * generator.choice([1, 0.5, 0.25, 0.1875, 2.0 ** -20])
     config = {"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": generator.choice([1, 2, 3]), "fp16": keys,
               "optimizer": {"type": generator.choice(["AdamW", "SGD"]), "params": {"lr": 0}}, "zero_optimization": {"stage": case % 4}}
     kept, wire = ("fp16", "fp32")[case // 4 % 2], ("fp16", "fp32", "bf16")[case // 8 % 3]
