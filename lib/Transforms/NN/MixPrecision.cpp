@@ -10,8 +10,8 @@
 //                                                     %s, %n, %l = nn.cross_entropy %3, %t : f32
 //
 // Tensors between ops are 16-bit, arithmetic is float32, each op rounds once; what one operator of the model was imported as rounds
-// once, too, at its end. Runs before differentiation, so that the gradient rules see the casts. Parameters keep the nn.data of their
-// file.
+// once, too, at its end. A model of these 16 bits is mixed as one of f32. Runs before differentiation, so that the gradient rules see
+// the casts. Parameters keep the nn.data of their file.
 // Test: test/Transforms/NN/mix-precision.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -57,6 +57,8 @@ public:
         largest(APFloat::getLargest(element.getFloatSemantics())) {}
 
   LogicalResult run() {
+    if (llvm::any_of(block.getArguments(), [&](BlockArgument argument) { return isTrained(argument) && isNarrow(argument); }))
+      widenModel();
     findMixed();
     if (failed(narrowArguments()))
       return failure();
@@ -75,6 +77,55 @@ public:
 private:
   RoleAttr getRole(BlockArgument argument) {
     return function.getArgAttrOfType<RoleAttr>(argument.getArgNumber(), kRoleAttrName);
+  }
+
+  bool isTrained(BlockArgument argument) {
+    RoleAttr role = getRole(argument);
+    return role && role.getKind() == RoleKind::Parameter;
+  }
+
+  bool isNarrow(Value value) const {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.getElementType() == element;
+  }
+
+  // ---- A model of 16 bits ------------------------------------------------------------------------
+
+  /// It is mixed as one of f32 whose weights were rounded: so its statistics are f32, which the model's own types would round.
+  /// Parameters become 16-bit again, from what their file holds; other arguments and outputs keep their types.
+  void widenModel() {
+    Type wide = builder.getF32Type();
+    builder.setInsertionPointToStart(&block);
+    for (BlockArgument argument : block.getArguments()) {
+      if (!isNarrow(argument))
+        continue;
+      if (isTrained(argument)) {
+        argument.setType(wideType(argument));
+        continue;
+      }
+      Value widened = TensorBuilder(builder, argument.getLoc()).cast(argument, wide);
+      argument.replaceAllUsesExcept(widened, widened.getDefiningOp());
+    }
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+      if (auto constant = dyn_cast<ConstantOp>(op); constant && isNarrow(constant))
+        constant.setValueAttr(convertElements(cast<DenseElementsAttr>(constant.getValue()), Float32Type::get(function.getContext())));
+      for (Value result : op.getResults())
+        if (isNarrow(result))
+          result.setType(wideType(result));
+      if (auto cast = dyn_cast<CastOp>(op); cast && cast.getOperand().getType() == cast.getType()) {
+        cast.getResult().replaceAllUsesWith(cast.getOperand());
+        cast.erase();
+      }
+    }
+    Operation *end = block.getTerminator();
+    builder.setInsertionPoint(end);
+    for (auto [result, type] : llvm::zip(end->getOpOperands(), function.getResultTypes()))
+      if (result.get().getType() != type)
+        result.set(TensorBuilder(builder, result.get().getLoc()).cast(result.get(), element));
+  }
+
+  static RankedTensorType wideType(Value value) {
+    return cast<RankedTensorType>(value.getType()).clone(Float32Type::get(value.getContext()));
   }
 
   // ---- What is mixed -----------------------------------------------------------------------------
@@ -119,13 +170,13 @@ private:
       RoleAttr role = getRole(argument);
       if (!role || (role.getKind() != RoleKind::Parameter && role.getKind() != RoleKind::Frozen))
         continue;
-      bool isTrained = role.getKind() == RoleKind::Parameter;
-      if (isTrained && !isWide(argument))
+      const bool trains = isTrained(argument);
+      if (trains && !isWide(argument))
         return emitError(argument.getLoc())
                << "parameter '" << role.getName() << "' has type " << argument.getType()
-               << "; mixed precision takes parameters of f32, to which it keeps masters of f32; without '"
+               << "; mixed precision takes parameters of f32 or " << (element.isBF16() ? "bf16" : "f16") << ", to which it keeps masters of f32; without '"
                << (element.isBF16() ? "bf16" : "fp16") << ".enabled' it is trained in the type that it has";
-      if (!isWide(argument) || (!isTrained && !llvm::all_of(argument.getUsers(), [&](Operation *user) {
+      if (!isWide(argument) || (!trains && !llvm::all_of(argument.getUsers(), [&](Operation *user) {
             return mixed.contains(user) && takesNarrow(user);
           })))
         continue;
@@ -248,7 +299,7 @@ private:
     builder.setInsertionPointAfterValue(limited);
     DenseElementsAttr constant;
     if (matchPattern(limited, m_Constant(&constant)))
-      rounded = ConstantOp::create(builder, value.getLoc(), narrowType(value), roundElements(constant));
+      rounded = ConstantOp::create(builder, value.getLoc(), narrowType(value), convertElements(constant, element));
     else
       rounded = TensorBuilder(builder, value.getLoc()).cast(limited, element);
     return rounded;
@@ -306,12 +357,12 @@ private:
     });
   }
 
-  DenseElementsAttr roundElements(DenseElementsAttr constant) {
-    return constant.mapValues(element, [&](const APFloat &number) {
-      APFloat rounded = number;
+  static DenseElementsAttr convertElements(DenseElementsAttr constant, FloatType to) {
+    return constant.mapValues(to, [&](const APFloat &number) {
+      APFloat converted = number;
       bool losesInformation;
-      rounded.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInformation);
-      return rounded.bitcastToAPInt();
+      converted.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInformation);
+      return converted.bitcastToAPInt();
     });
   }
 

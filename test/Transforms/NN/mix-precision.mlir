@@ -210,6 +210,28 @@ func.func @forward(%m: tensor<4xi1> {nn.role = #nn.role<input "m">}, %w: tensor<
   return %0 : tensor<4xf32>
 }
 
+// -----
+
+// A model of these 16 bits is mixed as one of f32: its norm's statistics are f32, the sum behind its own cast too; parameters, inputs and outputs keep
+// their types.
+// CHECK-LABEL: func.func @forward
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x8xbf16> {nn.role = #nn.role<input "x">}, %[[W:[a-z0-9]+]]: tensor<8xbf16> {nn.role = #nn.role<parameter "w">}
+// CHECK-SAME:    -> (tensor<4x8xbf16> {nn.role = #nn.role<output "y">}, tensor<4xf32> {nn.role = #nn.role<output "s">})
+// CHECK-DAG:     %[[XW:.*]] = nn.cast %[[X]] : tensor<4x8xbf16> to tensor<4x8xf32>
+// CHECK-DAG:     %[[WW:.*]] = nn.cast %[[W]] : tensor<8xbf16> to tensor<8xf32>
+// CHECK:         nn.layer_norm %[[XW]] scale %[[WW]] {{.*}} -> tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
+// CHECK:         nn.reduce sum %{{.*}} axes [1] : tensor<4x8xf32> to tensor<4xf32>
+// CHECK:         return %{{.*}}, %{{.*}} : tensor<4x8xbf16>, tensor<4xf32>
+func.func @forward(%x: tensor<4x8xbf16> {nn.role = #nn.role<input "x">}, %w: tensor<8xbf16> {nn.role = #nn.role<parameter "w">})
+    -> (tensor<4x8xbf16> {nn.role = #nn.role<output "y">}, tensor<4xf32> {nn.role = #nn.role<output "s">}) {
+  %c = nn.constant dense<3.0> : tensor<4x8xbf16>
+  %r, %mean, %rstd = nn.layer_norm %x scale %w epsilon 1.0e-5 : tensor<4x8xbf16>, tensor<8xbf16> -> tensor<4x8xbf16>, tensor<4xbf16>, tensor<4xbf16>
+  %0 = nn.mul %r, %c : tensor<4x8xbf16>
+  %1 = nn.cast %0 : tensor<4x8xbf16> to tensor<4x8xf32>
+  %2 = nn.reduce sum %1 axes [1] : tensor<4x8xf32> to tensor<4xf32>
+  return %0, %2 : tensor<4x8xbf16>, tensor<4xf32>
+}
+
 //--- half.mlir
 // Finite numbers beyond 65504 that go into a mask become 65504, infinities stay; a factor of arithmetic stays.
 // CHECK-LABEL: func.func @forward
@@ -273,7 +295,14 @@ module {
 
 // -----
 
-// expected-error @+1 {{parameter 'w' has type 'tensor<4xf64>'; mixed precision takes parameters of f32, to which it keeps masters of f32; without 'bf16.enabled' it is trained in the type that it has}}
+// expected-error @+1 {{parameter 'w' has type 'tensor<4xf64>'; mixed precision takes parameters of f32 or bf16, to which it keeps masters of f32; without 'bf16.enabled' it is trained in the type that it has}}
 func.func @forward(%w: tensor<4xf64> {nn.role = #nn.role<parameter "w">}) -> (tensor<4xf64> {nn.role = #nn.role<output "y">}) {
   return %w : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{parameter 'w' has type 'tensor<4xf16>'; mixed precision takes parameters of f32 or bf16, to which it keeps masters of f32}}
+func.func @forward(%w: tensor<4xf16> {nn.role = #nn.role<parameter "w">}) -> (tensor<4xf16> {nn.role = #nn.role<output "y">}) {
+  return %w : tensor<4xf16>
 }

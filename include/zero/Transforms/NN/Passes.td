@@ -72,7 +72,8 @@ def NNMixPrecision : Pass<"nn-mix-precision", "::mlir::ModuleOp"> {
     rounds at its end), and what norms are made of: terms that a sum alone reads, sums over at least eight elements each and what is computed of
     such alone. The loss reads f32 and gives f32, outputs keep their types. Float inputs stay f32 and are cast where they
     are read. What depends on no parameter and no float input (positions, tables, masks) stays f32 until it meets what
-    does; finite constants beyond the range of 16 bits that go into it become the largest finite number there.
+    does; finite constants beyond the range of 16 bits that go into it become the largest finite number there. A model whose
+    parameters have `element` themselves is mixed as one of f32 with such weights; other parameters are refused.
 
     Input:  `nn.gelu none (nn.matmul %x, %w : tensor<8x64xf32>, tensor<64x64xf32>) : tensor<8x64xf32>`
     Output: `nn.cast (nn.gelu none (nn.cast (nn.matmul (nn.cast %x to bf16), %w) to f32)) to bf16`
