@@ -97,6 +97,47 @@ module {
 
 // -----
 
+// Places that do not fit 32 bits: of elements, of rows, and in one row.
+// CHECK:      extern "C" __global__ void __launch_bounds__(256) large(
+// CHECK-NEXT:   for (u64 unit = static_cast<u64>(blockIdx.x) * 256 + threadIdx.x; unit < 2147549184ull; unit += 1048576ull) {
+// CHECK-NEXT:     const u64 row = unit / 32769ull, position = unit % 32769ull;
+// CHECK-NEXT:     const u64 offset0 = row * 32769ull;
+// CHECK:      extern "C" __global__ void __launch_bounds__(256) many_rows(
+// CHECK:        for (u64 row = static_cast<u64>(blockIdx.x) * 8 + threadIdx.x / 32; row < 4194304ull; row += 524280ull) {
+// CHECK-NEXT:     const u64 offset0 = row * 512ull;
+// CHECK:      extern "C" __global__ void __launch_bounds__(1024) one_row(
+// CHECK:        for (u64 position = lane * 4; position < 2147483648ull; position += 4096ull) {
+// CHECK:      extern "C" __global__ void __launch_bounds__(512) tall(
+// CHECK:        for (u64 row = group; row < 4194304ull; row += 256) {
+// CHECK-NEXT:     const u64 offset0 = row * 512ull;
+module {
+  func.func private @of_large(%x: tensor<65536x32769xf32>, %y: tensor<32769xf32>) -> tensor<65536x32769xf32> {
+    %0 = nn.broadcast %y dims [1] : tensor<32769xf32> to tensor<65536x32769xf32>
+    %1 = nn.mul %x, %0 : tensor<65536x32769xf32>
+    return %1 : tensor<65536x32769xf32>
+  }
+  func.func private @of_many_rows(%x: tensor<4194304x512xf32>) -> tensor<4194304x512xf32> {
+    %0 = nn.reduce sum %x axes [1] : tensor<4194304x512xf32> to tensor<4194304xf32>
+    %1 = nn.broadcast %0 dims [0] : tensor<4194304xf32> to tensor<4194304x512xf32>
+    %2 = nn.div %x, %1 : tensor<4194304x512xf32>
+    return %2 : tensor<4194304x512xf32>
+  }
+  func.func private @of_one_row(%x: tensor<2147483648xf32>) -> tensor<f32> {
+    %0 = nn.reduce sum %x axes [0] : tensor<2147483648xf32> to tensor<f32>
+    return %0 : tensor<f32>
+  }
+  func.func private @of_tall(%x: tensor<4194304x512xf32>) -> tensor<512xf32> {
+    %0 = nn.reduce sum %x axes [0] : tensor<4194304x512xf32> to tensor<512xf32>
+    return %0 : tensor<512xf32>
+  }
+  plan.kernel @large {body_function = @of_large, items = 2 : i64}
+  plan.kernel @many_rows {body_function = @of_many_rows, items = 2 : i64}
+  plan.kernel @one_row {body_function = @of_one_row, items = 2 : i64}
+  plan.kernel @tall {body_function = @of_tall, items = 2 : i64}
+}
+
+// -----
+
 // expected-error@+1 {{kernel k: nn.matmul: is not elementwise, a broadcast or a reduction}}
 module {
   func.func private @body(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {

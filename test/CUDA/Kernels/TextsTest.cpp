@@ -131,6 +131,7 @@ TEST(CudaKernelTexts, Copies) {
   std::vector<Wanted> wanted = {{"strided_copy", {4, 2, 64, 96, 0, 96, 1, 0, 1, 64}},
                                 {"strided_copy", {2, 3, 5, 64, 96, 0, 6144, 96, 1, 0, 64, 320, 1}},
                                 {"strided_copy", {1, 2, 64, 96, 3, 100, 1, 0, 96, 1}},
+                                {"strided_copy", {1, 2, 65536, 131071, 3, 131072, 1, 0, 131071, 1}}, // more items than 32 bits count
                                 {"matmul", {F32, 2, 3, 5, 0, 0, 0, 0, 0, 0, 5, 15, 5}}};
   for (int64_t bytes : {1, 2, 4, 8}) {
     wanted.push_back({"fill", {bytes, 1000, 7}});
