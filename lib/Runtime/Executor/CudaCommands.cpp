@@ -196,10 +196,11 @@ Status CudaCommands::createChannels(Bootstrap &bootstrap, const std::array<bool,
   if (comm == StreamComm::Nccl) {
     StreamChannelOptions channelOptions;
     channelOptions.deterministic = isDeterministic;
-    for (const ArenaBytes &arena : memory)
-      channelOptions.memory.emplace_back(arena.address, arena.size);
-    ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, *module, channelOptions));
     copiesToSend = bootstrap.size() > 1 && !device.isMappedByProcesses();
+    if (!copiesToSend) // what processes cannot hand on has nothing to register
+      for (const ArenaBytes &arena : memory)
+        channelOptions.memory.emplace_back(arena.address, arena.size);
+    ZERO_ASSIGN_OR_RETURN(group, createNcclChannels(bootstrap, device, *module, channelOptions));
   } else {
     group = createStagedChannels(bootstrap, device);
   }

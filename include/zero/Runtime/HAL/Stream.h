@@ -130,9 +130,6 @@ Expected<std::vector<std::string>> findCudaDevices();
 /// GPU number `index` of those.
 Expected<std::unique_ptr<StreamDevice>> createCudaDevice(unsigned index, const CudaDeviceOptions &options = {});
 
-/// Whether this build can use CUDA devices at all; `createCudaDevice` says so where not.
-bool builtWithCuda();
-
 } // namespace zero
 
 #endif

@@ -178,8 +178,6 @@ std::string uuidText(const CUuuid &uuid) {
 
 } // namespace
 
-bool builtWithCuda() { return true; }
-
 Expected<std::vector<std::string>> findCudaDevices() {
   ZERO_ASSIGN_OR_RETURN(const Driver *driver, Driver::get());
   int count = 0;

@@ -3,8 +3,6 @@
 
 namespace zero {
 
-bool builtWithCuda() { return false; }
-
 static Status noCuda() {
   return Status::badInput("this build has no CUDA: it was configured where the toolkit's headers were not found, or with ZERO_CUDA=OFF");
 }
