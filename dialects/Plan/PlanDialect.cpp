@@ -56,7 +56,8 @@ LogicalResult PlanDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return success();
     return op->emitError() << "'" << name << "' is " << attribute.getValue() << " but must be an i64 of at least 0";
   }
-  if (name != kDeterministicAttrName && name != kFastAttrName && name != kTf32AttrName && name != kPlainProductsAttrName)
+  if (name != kDeterministicAttrName && name != kFastAttrName && name != kTf32AttrName && name != kPlainProductsAttrName &&
+      name != kCudnnConvolutionsAttrName)
     return op->emitError() << "'" << name << "' is no attribute of the plan dialect";
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitError() << "'" << name << "' is " << attribute.getValue() << " but takes no value";

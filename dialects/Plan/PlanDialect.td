@@ -15,7 +15,7 @@ def Plan_Dialect : Dialect {
     One plan serves all ranks: a slice with a rank stride is the only thing that differs. See dialects/Plan/README.md.
 
     `plan.target = "cuda"` on the module says what the kernels are for (absent: cpu). Beside it `plan.deterministic` or `plan.fast` (unit),
-    `plan.tf32` and `plan.plain_products` (unit) and `plan.cuda_workspace_bytes` (i64).
+    `plan.tf32`, `plan.plain_products` and `plan.cudnn_convolutions` (unit) and `plan.cuda_workspace_bytes` (i64).
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -28,12 +28,13 @@ inline constexpr llvm::StringLiteral kDeterministicAttrName = "plan.deterministi
 inline constexpr llvm::StringLiteral kFastAttrName = "plan.fast";
 inline constexpr llvm::StringLiteral kTf32AttrName = "plan.tf32";
 inline constexpr llvm::StringLiteral kPlainProductsAttrName = "plan.plain_products";
+inline constexpr llvm::StringLiteral kCudnnConvolutionsAttrName = "plan.cudnn_convolutions";
 inline constexpr llvm::StringLiteral kCudaWorkspaceAttrName = "plan.cuda_workspace_bytes";
 /// Whether the kernels of `module` are for GPUs.
 bool isForCuda(mlir::Operation *module);
 /// The alignment of that target's buffers.
 uint64_t getBufferAlignment(mlir::Operation *module);
-/// Scratch that each product of such kernels gets; 0 where nothing says how much.
+/// Scratch that each product and convolution of a library gets there; 0 where nothing says how much.
 uint64_t getCudaWorkspaceBytes(mlir::Operation *module);
 } // namespace zero::plan
 

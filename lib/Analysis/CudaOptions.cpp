@@ -10,6 +10,7 @@ CudaOptions getCudaOptions(ModuleOp module) {
   CudaOptions options;
   options.workspaceBytes = plan::getCudaWorkspaceBytes(module);
   options.tf32 = module->hasAttr(plan::kTf32AttrName);
+  options.cudnnConvolutions = module->hasAttr(plan::kCudnnConvolutionsAttrName);
   options.fast = module->hasAttr(plan::kFastAttrName);
   return options;
 }

@@ -64,6 +64,7 @@ void ReportWriter::writeModel() {
     json.attribute("fast", module->hasAttr(plan::kFastAttrName));
     json.attribute("tf32", module->hasAttr(plan::kTf32AttrName));
     json.attribute("product_workspace_bytes", static_cast<int64_t>(plan::getCudaWorkspaceBytes(module)));
+    json.attribute("convolutions", module->hasAttr(plan::kCudnnConvolutionsAttrName) ? "cudnn" : "generated");
   });
   json.attributeArray("content_classes", [&] {
     for (unsigned content = 0; content < kContentClasses; ++content)

@@ -60,7 +60,7 @@ static const ConfigKey keys[] = {
     {"fp16.min_loss_scale", &C::minLossScale, kSmallestScale, kLargestScale, "", "a dynamic loss scale does not fall below this; an overflow there ends the job with --on-nan=stop"},
     {"fp16.auto_cast", &C::autoCast, 0, 1, "", "inputs are always cast where they are used; true is an error"},
     {"allow_tf32", &C::allowTf32, 0, 1, "",
-     "with --target=cuda: products of float32 may round their operands to TF32, 10 bits behind the first, as PyTorch's torch.backends.cuda.matmul.allow_tf32; --tf32 sets it"},
+     "with --target=cuda: products and convolutions of float32 may round their operands to TF32, 10 bits behind the first, as PyTorch's torch.backends.cuda.matmul.allow_tf32; --tf32 sets it"},
     {"communication_data_type", &C::communicationType, 0, 0, "fp32|fp16|bf16", "type in which gradients are sent", kAsParameters},
     {"data_types.grad_accum_dtype", &C::gradientAccumulationType, 0, 0,
      "fp32=torch.float32=float32=float|fp16=torch.float16=float16=half|bf16=torch.bfloat16=bfloat16",

@@ -116,7 +116,7 @@ private:
          number(plan.accumulation_steps()));
     if (isForCuda(plan))
       line("target cuda" + std::string(plan.deterministic() ? ", deterministic" : plan.fast() ? ", fast (sums in any order: runs differ in their last bits)" : "") + (plan.tf32() ? ", tf32" : "") + ", products take up to " +
-           number(plan.cuda_workspace_bytes()) + " bytes of workspace");
+           number(plan.cuda_workspace_bytes()) + " bytes of workspace, convolutions are " + (plan.cudnn_convolutions() ? "cuDNN's" : "generated"));
     for (const Container::Section &section : container.sections())
       line("section " + std::string(kindName(section.kind)) + (section.label.empty() ? "" : " " + section.label) + ": " +
            number(section.size) + " bytes at " + number(section.offset));

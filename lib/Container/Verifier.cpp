@@ -143,7 +143,7 @@ private:
       return wrong("it is for target " + quoted(target) + ", which is neither cpu nor cuda");
     if (plan.deterministic() && plan.fast())
       return wrong("it is both deterministic and fast");
-    if (target == "cpu" && (plan.deterministic() || plan.fast() || plan.tf32() || plan.cuda_workspace_bytes()))
+    if (target == "cpu" && (plan.deterministic() || plan.fast() || plan.tf32() || plan.cudnn_convolutions() || plan.cuda_workspace_bytes()))
       return wrong("it is for target cpu and says how cuda kernels compute");
     return {};
   }

@@ -27,14 +27,18 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
       deterministic("deterministic",
                     cl::desc("Of target cuda: sums over ranks in rank order, the same bits at every stage and bucket size (default off: NCCL's order)"),
                     cl::cat(category)),
-      fast("fast", cl::desc("Of target cuda: sums in any order: scattered ones by atomics, partial sums of products rounded, NCCL's order; runs differ in their last bits (default off)"), cl::cat(category)),
-      tf32("tf32", cl::desc("Of target cuda: products of float32 may round their operands to TF32, 10 bits behind the first (key allow_tf32; default off)"),
+      fast("fast", cl::desc("Of target cuda: sums in any order: scattered ones by atomics, partial sums of products and convolutions rounded, convolutions by FFT or Winograd's method, NCCL's order; runs differ in their last bits (default off)"), cl::cat(category)),
+      tf32("tf32", cl::desc("Of target cuda: products and convolutions of float32 may round their operands to TF32, 10 bits behind the first (key allow_tf32; default off)"),
            cl::cat(category)),
       epilogues("cuda-epilogues",
                 cl::desc("Of target cuda: products add bias and residual, apply GELU or its gradient, and sum rows for biases before they are stored "
                          "(default true; false: other kernels do)"),
                 cl::init(true), cl::cat(category)),
-      cudaWorkspace("cuda-workspace-bytes", cl::desc("Of target cuda: scratch that each product gets (default 33554432)"), cl::value_desc("N"),
+      convolutions("cuda-convolutions",
+                   cl::desc("Of target cuda: convolutions are those of cuDNN, where the machine has it and it has an engine for them, or generated "
+                            "kernels alone (default cudnn)"),
+                   cl::value_desc("cudnn|generated"), cl::init("cudnn"), cl::cat(category)),
+      cudaWorkspace("cuda-workspace-bytes", cl::desc("Of target cuda: scratch that each product, and each convolution of cuDNN, gets (default 33554432)"), cl::value_desc("N"),
                     cl::init(TargetRequest::kCudaWorkspaceBytes), cl::cat(category)),
       remarks("remarks", cl::desc("Say what phase import folds and which composites it recognises, with the node's name (default off)"),
               cl::cat(category)) {}
@@ -42,7 +46,7 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
 bool PipelineFlags::anyGiven() const {
   return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
          dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || target.getNumOccurrences() || deterministic.getNumOccurrences() || fast.getNumOccurrences() ||
-         tf32.getNumOccurrences() || epilogues.getNumOccurrences() || cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
+         tf32.getNumOccurrences() || epilogues.getNumOccurrences() || convolutions.getNumOccurrences() || cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
@@ -76,6 +80,10 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
   request.target.tf32 = tf32;
   if (epilogues.getNumOccurrences())
     request.target.epilogues = epilogues;
+  if (convolutions != "cudnn" && convolutions != "generated")
+    return fail(formatv("--cuda-convolutions is '{0}' but must be cudnn or generated", convolutions.getValue()).str());
+  if (convolutions.getNumOccurrences())
+    request.target.cudnnConvolutions = convolutions == "cudnn";
   if (deterministic && fast)
     return fail("--deterministic and --fast exclude each other");
   if (cudaWorkspace.getNumOccurrences()) {
@@ -84,7 +92,7 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
     request.target.cudaWorkspaceBytes = cudaWorkspace;
   }
   if (request.target.target != Target::Cuda && request.target.needsCuda())
-    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : tf32 ? "tf32" : request.target.epilogues ? "cuda-epilogues" : "cuda-workspace-bytes").str());
+    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : tf32 ? "tf32" : request.target.epilogues ? "cuda-epilogues" : request.target.cudnnConvolutions ? "cuda-convolutions" : "cuda-workspace-bytes").str());
   if (configFile.getNumOccurrences()) {
     Expected<TrainingConfig> config = TrainingConfig::parseFile(configFile);
     if (!config)

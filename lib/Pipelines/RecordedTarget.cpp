@@ -22,6 +22,10 @@ static LogicalResult checkAgainstRecorded(ModuleOp module, const TargetRequest &
       return contradiction(flag, isCuda ? "cuda without it" : "cpu");
   if (request.epilogues && (!isCuda || *request.epilogues == module->hasAttr(plan::kPlainProductsAttrName)))
     return contradiction(*request.epilogues ? "--cuda-epilogues" : "--cuda-epilogues=false", !isCuda ? "cpu" : *request.epilogues ? "cuda without them" : "cuda with them");
+  const bool hasCudnn = module->hasAttr(plan::kCudnnConvolutionsAttrName);
+  if (request.cudnnConvolutions && (!isCuda || *request.cudnnConvolutions != hasCudnn))
+    return contradiction(*request.cudnnConvolutions ? "--cuda-convolutions=cudnn" : "--cuda-convolutions=generated",
+                         !isCuda ? "cpu" : hasCudnn ? "cuda with those of cuDNN" : "cuda with generated ones");
   auto bytes = module->getAttrOfType<IntegerAttr>(plan::kCudaWorkspaceAttrName);
   if (request.cudaWorkspaceBytes && (!bytes || bytes.getInt() != *request.cudaWorkspaceBytes))
     return contradiction("--cuda-workspace-bytes=" + Twine(*request.cudaWorkspaceBytes), bytes ? "cuda with " + Twine(bytes.getInt()) : Twine("cpu"));
@@ -43,6 +47,8 @@ LogicalResult resolveTarget(ModuleOp module, const TargetRequest &request, const
     module->setAttr(plan::kTf32AttrName, builder.getUnitAttr());
   if (!request.epilogues.value_or(true))
     module->setAttr(plan::kPlainProductsAttrName, builder.getUnitAttr());
+  if (request.cudnnConvolutions.value_or(true))
+    module->setAttr(plan::kCudnnConvolutionsAttrName, builder.getUnitAttr());
   module->setAttr(plan::kCudaWorkspaceAttrName,
                   builder.getI64IntegerAttr(request.cudaWorkspaceBytes.value_or(TargetRequest::kCudaWorkspaceBytes)));
   return success();

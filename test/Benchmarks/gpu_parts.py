@@ -166,7 +166,7 @@ def golden(check):
     gpus = check.device()["gpus"]
     if not check.arguments.golden.is_dir():
         raise Skipped(f"no golden models in '{check.arguments.golden}' (ZERO_GOLDEN_DIR)")
-    models = ["mlp"] if check.quick else ["mlp", "gpt2"]
+    models = ["mlp", "cnn"] if check.quick else ["mlp", "gpt2", "cnn"]
     steps = 2 if check.quick else 20
     worst, notes, runs = 0.0, [], 0
     check.models.mkdir(parents=True, exist_ok=True)
@@ -188,6 +188,8 @@ def golden(check):
                 worst, runs = max(worst, difference), runs + 1
                 if difference > GOLDEN_TOLERANCE:
                     raise Failed(f"{model}, {ranks} ranks{', deterministic' * deterministic}: a loss differs from PyTorch's by {difference:.3g} (relative), allowed are {GOLDEN_TOLERANCE}")
+        if model == "cnn":
+            notes.append(f"{model}: {metrics[0]['device']}")  # with the version of cuDNN, where that computes convolutions
         notes.append(f"{model}: {steps} losses within {GOLDEN_TOLERANCE} of PyTorch's: 1 rank; 2 ranks through the host{' and over NCCL' * (gpus > 1)}")
     if gpus < 2:
         notes.append("NOT RUN: two ranks over NCCL (there is one GPU)")
@@ -288,5 +290,5 @@ def pytorch(check):
 GENERATED = ("fused", "update")
 # GoogleTest programs, and which of their cases are enough to try gpu-check itself.
 UNIT_TESTS = {"conformance": [("DeviceConformance", "*")],
-              "kernels": [("CudaKernelsTest", "CudaCopy.*:CudaMatmul.*:CudaFusedMatmul.*"), ("CudaGeneratedTests", "RowKernels.LayerNorm*")]}
+              "kernels": [("CudaKernelsTest", "CudaCopy.*:CudaMatmul.*:CudaFusedMatmul.*:*CudaConvolution.Fixed*"), ("CudaGeneratedTests", "RowKernels.LayerNorm*")]}
 PARTS = {"device": device, "conformance": conformance, "kernels": kernels, "golden": golden, "sanitizer": sanitizer, "benchmark": benchmark, "pytorch": pytorch}

@@ -3,7 +3,7 @@
     golden.py SUITE            every run of a suite (suites.py); what the tests with RUN lines call
     golden.py run MODEL [--variant V] [--ranks N] [--stage S] [--prefetch] [--comm C] [--bucket B] [--reduce-at R] [--micro-batch M]
                                [--precision bf16|fp16|tf32] [--wire TYPE] [--gradients TYPE]
-                               [--target cuda] [--deterministic] [--fast] [--plain] [--timing serial|adversarial:SEED] [--steps K]
+                               [--target cuda] [--deterministic] [--fast] [--plain] [--generated] [--timing serial|adversarial:SEED] [--steps K]
                                one run, compared with its golden where there is one
 
 Compared: 20 losses (2e-5 relative) and gradient norms (1e-4), the exported parameters after `base` (1e-4 + 1e-3 relative), and,
@@ -148,6 +148,8 @@ class Driver:
                 command.append("--fast")
             if case.plain:
                 command.append("--cuda-epilogues=false")
+            if case.generated:
+                command.append("--cuda-convolutions=generated")
             (folder / "table.txt").write_text(run_command(command, 300, env=self.environment(case)))
             self.compiled[program] = folder / "compiled.bin"
         return self.compiled[program]
@@ -261,7 +263,7 @@ class Driver:
             reduce_at = case.reduce_at or ("micro_batch" if case.stage >= 2 else "step")
         # NCCL sums in an order of its own, which depends on where an element lies.
         order = (case.stage, case.bucket) if case.comm == "nccl" and case.ranks > 1 and not case.deterministic else None
-        return (case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, case.target, case.fast, case.plain, order,
+        return (case.model, case.precision, case.wire, case.gradients, case.variant, case.ranks, case.micro_batch, case.target, case.fast, case.plain, case.generated, order,
                 reduce_at)
 
 
@@ -335,6 +337,7 @@ def arguments():
     parser.add_argument("--deterministic", action="store_true")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--plain", action="store_true", help="products without epilogues")
+    parser.add_argument("--generated", action="store_true", help="convolutions by generated kernels")
     parser.add_argument("--timing", default="")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--full", action="store_true", default=os.environ.get("ZERO_TEST_FULL") == "1")
@@ -359,7 +362,7 @@ def main():
         driver = Driver(a.bin.resolve(), golden, work, keep=a.work is not None and a.suite == "run")
         if a.suite == "run":
             driver.attempt(Case(a.model, a.variant, a.ranks, a.stage, a.prefetch, a.comm, a.bucket, a.reduce_at, a.micro_batch, a.precision,
-                                a.wire, a.gradients, a.target, a.deterministic, a.fast, a.plain, a.timing, a.steps))
+                                a.wire, a.gradients, a.target, a.deterministic, a.fast, a.plain, a.generated, a.timing, a.steps))
         else:
             suites.SUITES[a.suite](driver, a.full)
             driver.list_skipped()

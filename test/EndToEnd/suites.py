@@ -23,9 +23,10 @@ class Case:
     wire: str | None = None  # communication_data_type
     gradients: str | None = None  # data_types.grad_accum_dtype
     target: str = "cpu"
-    deterministic: bool = False  # of a cuda program, as the next two
+    deterministic: bool = False  # of a cuda program, as the next three
     fast: bool = False
     plain: bool = False  # products without epilogues
+    generated: bool = False  # convolutions by generated kernels
     timing: str = ""  # of the simulated driver: serial, adversarial:SEED
     steps: int = 20  # the first ones of the golden run
 
@@ -36,6 +37,7 @@ class Case:
         text += " deterministic" if self.deterministic else ""
         text += " fast" if self.fast else ""
         text += " plain" if self.plain else ""
+        text += " generated" if self.generated else ""
         text += f" timing={self.timing}" if self.timing else ""
         text += "" if self.precision == "fp32" else f" {self.precision}"
         for name in ("bucket", "reduce_at", "micro_batch", "wire", "gradients"):
@@ -223,6 +225,18 @@ def cuda_epilogues(driver, full):
             driver.check_differ(run_all(driver, model, [both | {"plain": True, "stage": stage} for stage in ((0, 3) if full else (0,))]), fused[0])
 
 
+def cuda_convolutions(driver, full):
+    """Convolutions by cuDNN beside generated ones: PyTorch's curve, and the same bits over stages and timings, of both and in each precision."""
+    for precision in ("fp32", "bf16", "fp16", "tf32"):
+        both = {"target": "cuda", "deterministic": True, "steps": 3, "variant": "clip", "ranks": 2, "precision": precision}
+        rows = [{"stage": stage, "comm": comm, "timing": timing} for stage, comm, timing in ((0, "nccl", "serial"), (3, "nccl", "adversarial:1"), (2, "mpi", "adversarial:2"))]
+        cudnn = run_all(driver, "cnn", [row | both for row in rows])
+        if full or precision in ("fp32", "tf32"):
+            driver.check_differ(run_all(driver, "cnn", [both | {"generated": True, "comm": "nccl"}]), cudnn[0])
+    for timing in ("serial", "adversarial:1"):
+        driver.attempt(Case("cnn", target="cuda", fast=True, steps=3, variant="clip", timing=timing))
+
+
 SUITES = {
     "cuda-mlp": cuda("mlp"),
     "cuda-gpt2": cuda("gpt2", steps=4, variants=("clip", "accumulate")),
@@ -232,6 +246,7 @@ SUITES = {
     "cuda-tf32": cuda_tf32,
     "cuda-fast": cuda_fast,
     "cuda-epilogues": cuda_epilogues,
+    "cuda-convolutions": cuda_convolutions,
     "mlp-loopback": mlp_loopback,
     "mlp-mpi": mlp_mpi,
     "cnn": covering("cnn"),

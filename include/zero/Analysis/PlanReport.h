@@ -3,7 +3,7 @@
 // What `zero-compile --report` writes. The JSON form (format_version 1), keys in this order, sizes with their units:
 //
 //   format, format_version, model, world_size, zero_stage, micro_batch, accumulation_steps, forward_only, config
-//   target                          name; of cuda also deterministic, fast, tf32, product_workspace_bytes
+//   target                          name; of cuda also deterministic, fast, tf32, product_workspace_bytes, convolutions (cudnn, generated)
 //   content_classes                 names; bytes_by_class everywhere follows their order
 //   parameters                      count, elements, padded_elements, buckets: name, block, elements, parameters: name, shape, elements,
 //                                   offset_elements

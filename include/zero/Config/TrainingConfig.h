@@ -81,7 +81,7 @@ struct TrainingConfig {
   std::string communicationType;       ///< "fp32", "fp16", "bf16", or empty: the parameters'
   std::string gradientAccumulationType;  ///< likewise
 
-  bool allowTf32 = false;  ///< on GPUs: products of float32 may round their operands to TF32
+  bool allowTf32 = false;  ///< on GPUs: products and convolutions of float32 may round their operands to TF32
 
   /// The keys (dotted paths) that a file or a flag gave; everything else is assumed.
   llvm::StringSet<> given;

@@ -31,6 +31,7 @@ private:
   llvm::cl::opt<std::string> configFile;
   llvm::cl::opt<std::string> target;
   llvm::cl::opt<bool> deterministic, fast, tf32, epilogues;
+  llvm::cl::opt<std::string> convolutions;
   llvm::cl::opt<int64_t> cudaWorkspace;
   llvm::cl::opt<bool> remarks;
 };

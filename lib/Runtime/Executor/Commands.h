@@ -119,6 +119,9 @@ public:
   /// What those bytes say.
   virtual Status readReport(const std::byte *bytes) const { return {}; }
 
+  /// What whoever starts the program is to know of the commands that were made.
+  virtual std::vector<std::string> notes() const { return {}; }
+
   /// What computes, for people: "x86-64-v4".
   virtual std::string description() const = 0;
 };

@@ -7,6 +7,7 @@
 #include "lib/Runtime/Executor/KernelSlices.h"
 #include "zero/Runtime/HAL/StreamChannel.h"
 #include "zero/Runtime/Kernels/CudaKernels.h"
+#include <algorithm>
 #include <cstring>
 
 namespace zero {
@@ -127,7 +128,7 @@ class CudaCommands final : public DeviceCommands {
 public:
   CudaCommands(StreamDevice &device, StreamComm comm) : device(device), comm(comm) {}
 
-  Status agree(const Container &, Bootstrap &) override { return {}; }
+  Status agree(const Container &container, Bootstrap &bootstrap) override;
   Status load(const Container &container) override;
   Status createChannels(Bootstrap &bootstrap, const std::array<bool, kQueueCount> &used, const std::vector<ArenaBytes> &memory) override;
   uint64_t bytesOmitted() const override;
@@ -142,6 +143,7 @@ public:
   MadeCommand makeExchange(const Exchange &exchange, const CommandPlace &place) override;
   ArenaBytes report() const override { return {statusWords->data(), sizeof(CudaStatus)}; }
   Status readReport(const std::byte *bytes) const override;
+  std::vector<std::string> notes() const override;
   std::string description() const override;
 
 private:
@@ -156,18 +158,61 @@ private:
   bool blocks = false;
   bool copiesToSend = false; ///< NCCL does, through buffers of its own
   std::vector<std::string> places; ///< of commands, by their numbers
+  std::string cudnn, withoutCudnn; ///< its version, and why it is not used; empty where nothing asks for it
+  size_t convolutions = 0;         ///< that are cuDNN's to compute
+  std::vector<std::string> instead; ///< those of them that are not, where they stand and why
+  size_t cramped = 0;               ///< those for which it would rather take more workspace, and how much
+  uint64_t wantedBytes = 0;
 };
 
 /// The device, what numbers depend on besides, and what makes it slower than it could be.
 std::string CudaCommands::description() const {
   return device.name() + " (" + device.architecture() + ")" + (isDeterministic ? ", deterministic" : options.fast ? ", fast" : "") +
-         (options.tf32 ? ", tf32" : "") + (copiesToSend ? ", sends copies: other processes cannot map its memory" : "");
+         (options.tf32 ? ", tf32" : "") + (cudnn.empty() ? "" : ", cuDNN " + cudnn) +
+         (copiesToSend ? ", sends copies: other processes cannot map its memory" : "");
+}
+
+/// Whether a dispatch of the plan is cuDNN's to compute.
+static bool wantsCudnn(const schema::Plan &plan) {
+  if (!plan.cudnn_convolutions())
+    return false;
+  for (const schema::Kernel *kernel : records(plan.kernels()))
+    if (std::string_view name = text(kernel->name()); name == "conv" || name == "conv_transpose" || name == "conv_weight_grad")
+      return true;
+  return false;
+}
+
+/// All ranks have it, or none uses it: what they compute is to come from the same kernels.
+Status CudaCommands::agree(const Container &container, Bootstrap &bootstrap) {
+  if (!wantsCudnn(container.plan()))
+    return {};
+  Expected<std::string> version = findCudnn();
+  ZERO_ASSIGN_OR_RETURN(std::vector<std::string> reasons, bootstrap.allGather(version.ok() ? "" : version.status().message()));
+  const auto first = std::find_if(reasons.begin(), reasons.end(), [](const std::string &reason) { return !reason.empty(); });
+  if (first != reasons.end())
+    withoutCudnn = "cuDNN is missing" + (reasons.size() > 1 ? " on rank " + std::to_string(first - reasons.begin()) : std::string()) + ": " + *first;
+  else
+    cudnn = *version;
+  return {};
+}
+
+std::vector<std::string> CudaCommands::notes() const {
+  auto ofAll = [&](size_t count) { return (count == convolutions ? "all " : std::to_string(count) + " of ") + std::to_string(convolutions) + " convolutions"; };
+  std::vector<std::string> notes;
+  if (!instead.empty())
+    notes.push_back("kernels of the program compute " + ofAll(instead.size()) + ": " +
+                    (!withoutCudnn.empty() ? withoutCudnn : instead.front() + (instead.size() > 1 ? "; --trace names the others" : "")));
+  if (cramped)
+    notes.push_back("for " + ofAll(cramped) + " cuDNN ranks engines first that take more than the " + std::to_string(options.workspaceBytes) +
+                    " bytes of workspace planned; zero-compile --cuda-workspace-bytes=" + std::to_string(wantedBytes) + " lets it take them");
+  return notes;
 }
 
 Status CudaCommands::load(const Container &container) {
   const schema::Plan &plan = container.plan();
   options.workspaceBytes = plan.cuda_workspace_bytes();
   options.tf32 = plan.tf32();
+  options.cudnnConvolutions = plan.cudnn_convolutions();
   options.fast = plan.fast();
   isDeterministic = plan.deterministic();
   std::vector<CodeLabel> codes;
@@ -244,7 +289,15 @@ MadeCommand CudaCommands::makeKernel(KernelCall call, const CommandPlace &place)
   places.push_back(place.where);
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<CudaKernel> kernel,
                         prepareCudaKernel(call.name, call.integers, call.reals, call.pointers, options,
-                                          CudaKernelPlace{device, *module, statusWords->data(), number}));
+                                          CudaKernelPlace{device, *module, statusWords->data(), number, withoutCudnn}));
+  if (isCudaLibraryConvolution(call.name, call.integers, options))
+    ++convolutions;
+  if (std::string why = kernel->insteadOfLibrary(); !why.empty())
+    instead.push_back(place.where + ": " + why);
+  if (uint64_t bytes = kernel->wantedWorkspaceBytes()) {
+    ++cramped;
+    wantedBytes = std::max(wantedBytes, bytes);
+  }
   return std::unique_ptr<CommandWork>(std::make_unique<LibraryLaunch>(std::move(kernel), std::move(call.pointers), stream));
 }
 

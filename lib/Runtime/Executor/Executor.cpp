@@ -582,6 +582,7 @@ CommunicationTimes Executor::communicationTimes() {
 uint64_t Executor::peakGatheredElements() const { return impl->gathered.peak(); }
 uint64_t Executor::deviceBytes() const { return impl->memory.deviceBytes(); }
 std::string Executor::deviceDescription() const { return impl->commands->description(); }
+std::vector<std::string> Executor::notes() const { return impl->commands->notes(); }
 
 Expected<std::optional<uint64_t>> Executor::otherDeviceBytes() const {
   StreamDevice *streams = impl->device->streams();

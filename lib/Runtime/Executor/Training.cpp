@@ -243,6 +243,8 @@ void printProgram(const Container &container, const Executor &executor, unsigned
   std::printf("%s: %s, %s, %u %s, %llu bytes each, %s\n", container.path().c_str(),
               std::string(text(plan.model())).c_str(), how.c_str(), ranks, ranks == 1 ? "rank" : "ranks",
               static_cast<unsigned long long>(executor.deviceBytes()), executor.deviceDescription().c_str());
+  for (const std::string &note : executor.notes())
+    std::printf("note: %s\n", note.c_str());
 }
 
 void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const TrainingOptions &options,

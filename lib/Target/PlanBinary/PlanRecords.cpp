@@ -82,6 +82,7 @@ private:
     plan.deterministic = module->hasAttr(plan::kDeterministicAttrName);
     plan.fast = module->hasAttr(plan::kFastAttrName);
     plan.tf32 = module->hasAttr(plan::kTf32AttrName);
+    plan.cudnn_convolutions = module->hasAttr(plan::kCudnnConvolutionsAttrName);
     plan.cuda_workspace_bytes = plan::getCudaWorkspaceBytes(module);
   }
 

@@ -73,6 +73,16 @@ TEST_P(CudaConvolution, Random) {
   expectSameOnDevice(cases, options());
 }
 
+TEST_P(CudaConvolution, Misaligned) {
+  Numbers numbers(6);
+  std::vector<Case> cases;
+  addCases(numbers, cases, {F32, 2, 8, 16, 1, 2, 12, 10, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+  addCases(numbers, cases, {BF16, 2, 8, 16, 1, 2, 12, 10, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+  for (Case &one : cases)
+    one.misaligned = bytesOf(one.integers[0]);
+  expectSameOnDevice(cases, options());
+}
+
 TEST_P(CudaConvolution, OverNothing) {
   Numbers numbers(3);
   std::vector<Case> cases;
@@ -102,7 +112,7 @@ protected:
   }
   static std::vector<std::string> each(const std::string &text) { return std::vector<std::string>(3, text); }
   /// One of them ranks first and wants more than there is.
-  static constexpr const char *kBehind = " (those ranked before it: at least 17592186044416)";
+  static constexpr const char *kBehind = " (those ranked before it: at least 67112960)";
 
   CudaOptions options;
 };

@@ -57,10 +57,10 @@ protected:
     ASSERT_EQ(properties->status().ok() ? "" : properties->words(), "");
   }
 
-  CudnnChoice choose(const std::vector<int64_t> &integers, ConvolutionResult result, CudnnPermissions permissions) {
+  CudnnChoice choose(const std::vector<int64_t> &integers, ConvolutionResult result, CudnnPermissions permissions, int64_t alignment = 16) {
     const ConvolutionShape shape = ConvolutionShape::fromIntegers(integers);
     permissions.isFloat32 = shape.element == F32;
-    const CudnnGraph graph(*table(), shape, result, {16, 16, 16}, nullptr);
+    const CudnnGraph graph(*table(), shape, result, {alignment, alignment, alignment}, nullptr);
     EXPECT_TRUE(graph.ok()) << graph.status().message();
     if (!graph.ok())
       return {};
@@ -126,6 +126,14 @@ TEST_P(CudnnEngines, PermissionsDecide) {
     EXPECT_TRUE(has(choose(layer(F32), result, tf32), CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
     EXPECT_TRUE(has(choose(layer(BF16), result, {kWorkspaceBytes}), CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
   }
+}
+
+TEST_P(CudnnEngines, LessAlignedTensorsHaveOne) {
+  for (ConvolutionResult result : kResults)
+    for (int64_t element : {F32, F64, F16, BF16}) {
+      const CudnnChoice choice = choose(layer(element), result, {kWorkspaceBytes}, static_cast<int64_t>(bytesOf(element)));
+      EXPECT_TRUE(choice.plan) << choice.refusal;
+    }
 }
 
 TEST_P(CudnnEngines, TheWorkspaceIsKept) {

@@ -6,8 +6,8 @@
 
 namespace zero::shim {
 
-/// More than any device has.
-constexpr uint64_t kTooMany = uint64_t{1} << 44;
+/// More than a program plans unless it is told to.
+constexpr uint64_t kTooMany = (uint64_t{64} << 20) + 4096;
 
 std::vector<CudnnEngine> rankEngines(const ConvolutionProblem &problem, cudnnBackendHeurMode_t mode) {
   const bool isFloat = problem.type == CUDNN_DATA_FLOAT, isNarrow = problem.elementBytes() == 2;

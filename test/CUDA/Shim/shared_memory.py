@@ -20,7 +20,7 @@ def train(bin, shim, work, model, drop=None):
     with open(config, "w") as file:
         json.dump({"train_micro_batch_size_per_gpu": 2, "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}, **({element: {"enabled": True}} if element else {})}, file)
     subprocess.run([os.path.join(bin, "zero-compile"), f"{GOLDEN}/{name}.onnx", "--loss=cross-entropy", "--labels=y", "--world-size=1", f"--config={config}",
-                    "--target=cuda", "--cuda-architectures=sm_90", "-o", program], check=True, env=environment, stdout=subprocess.DEVNULL)
+                    "--target=cuda", "--cuda-architectures=sm_90", "--cuda-convolutions=generated", "-o", program], check=True, env=environment, stdout=subprocess.DEVNULL)
     for timing in ("serial", "adversarial:1"):
         run = subprocess.run([os.path.join(bin, "zero-run"), program, "--data", f"{GOLDEN}/{name}.data.npz", "--steps", "1"],
                              env=dict(environment, ZERO_SHIM_TIMING=timing), capture_output=True, text=True)

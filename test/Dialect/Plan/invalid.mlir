@@ -62,6 +62,11 @@ module attributes {plan.tf32} {}
 
 // -----
 
+// expected-error @+1 {{'plan.cudnn_convolutions' says how cuda kernels compute, but 'plan.target' is not "cuda"}}
+module attributes {plan.cudnn_convolutions} {}
+
+// -----
+
 // expected-error @+1 {{'plan.fast' is true but takes no value}}
 module attributes {plan.target = "cuda", plan.fast = true} {}
 

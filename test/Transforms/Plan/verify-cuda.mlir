@@ -71,6 +71,33 @@ module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"}
 
 // -----
 
+// So has a convolution where it is cuDNN's to compute; a generated one has none.
+module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.cudnn_convolutions, plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 768 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 512 : i64, size_bytes = 64 : i64}
+  plan.section @predict {
+    // expected-error @+1 {{gives kernel 'conv' 3 slices, but it takes 4}}
+    plan.dispatch "conv" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 4>] writes [#plan.slice<@c, 0, 64>] waits [] {integers = array<i64: 0, 1, 1, 1, 1, 1, 16, 1, 1, 0, 0, 1>, reals = array<f64>}
+  }
+}
+
+// -----
+
+module attributes {plan.cuda_workspace_bytes = 1024 : i64, plan.target = "cuda"} {
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 768 : i64}
+  plan.buffer @a in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 64 : i64}
+  plan.buffer @b in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 64 : i64}
+  plan.buffer @c in @device {content = #plan<content activations>, label = "", offset = 512 : i64, size_bytes = 64 : i64}
+  plan.section @predict {
+    // expected-error @+1 {{gives kernel 'conv' 4 slices, but it takes 3}}
+    plan.dispatch "conv" on compute reads [#plan.slice<@a, 0, 64>, #plan.slice<@b, 0, 4>] writes [#plan.slice<@c, 0, 64>, #plan.slice<@b, 0, 64>] waits [] {integers = array<i64: 0, 1, 1, 1, 1, 1, 16, 1, 1, 0, 0, 1>, reals = array<f64>}
+  }
+}
+
+// -----
+
 // The library for GPUs says what it takes.
 module attributes {plan.target = "cuda"} {
   plan.section @update {

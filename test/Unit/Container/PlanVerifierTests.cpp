@@ -182,6 +182,7 @@ const Fault faults[] = {
     {"it is both deterministic and fast", [](PlanT &p) { p.target = "cuda", p.deterministic = p.fast = true; }},
     {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.deterministic = true; }},
     {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.tf32 = true; }},
+    {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.cudnn_convolutions = true; }},
     {"it is for target cpu and says how cuda kernels compute", [](PlanT &p) { p.target = "cpu", p.cuda_workspace_bytes = 1; }},
     {"is launched as 1 blocks of 0 threads with 0 shared bytes, which only generated kernels of target cuda are",
      [](PlanT &p) { p.kernels[0]->grid_blocks = 1; }},

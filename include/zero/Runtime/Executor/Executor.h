@@ -109,6 +109,8 @@ public:
   uint64_t peakGatheredElements() const;
   /// What computes, for people: "x86-64-v4", "NVIDIA H200 (sm_90)".
   std::string deviceDescription() const;
+  /// What whoever starts the program is to know: of a library's work that kernels of the program do.
+  std::vector<std::string> notes() const;
   /// Bytes of the device's memory in use beside the plan's arenas, by whomever; none of a CPU.
   Expected<std::optional<uint64_t>> otherDeviceBytes() const;
 

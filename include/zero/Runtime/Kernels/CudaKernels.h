@@ -93,6 +93,8 @@ public:
   virtual Status enqueue(void *stream, void *const *pointers) = 0;
   /// Which algorithm a library was told to use, for people: "cublaslt 66 tile 20 stages 35 split_k 1"; empty for kernels of our own.
   virtual std::string algorithmText() const { return ""; }
+  /// Bytes of workspace that a library would take for what it ranks first; 0 where that is what it does.
+  virtual uint64_t wantedWorkspaceBytes() const { return 0; }
   /// Why it is a kernel of our own although the program asks for a library's; else empty.
   virtual std::string insteadOfLibrary() const { return ""; }
 };

@@ -112,6 +112,7 @@ public:
   }
 
   std::string algorithmText() const override { return choice.text(); }
+  uint64_t wantedWorkspaceBytes() const override { return choice.beforeBytes; }
 
 private:
   static constexpr size_t kWorkspace = 3; ///< number of its pointer
