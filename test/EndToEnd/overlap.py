@@ -48,38 +48,43 @@ def main():
         return rows, {key: statistics.median(row[key] for row in rows[2:]) for key in
                       ("step_seconds", "comm_seconds", "exposed_comm_seconds", "comm_overlap_efficiency")}
 
-    without, ahead = compile(3, stage3_prefetch_bucket_size=0), compile(3, stage3_prefetch_bucket_size=10**6)
-    rows, free = run(without)
-    sent = sum(rows[0][key] for key in ("comm_bytes_all_gather", "comm_bytes_reduce_scatter"))
-    rate = int(sent / free["step_seconds"])
-    slow_rows, slow = run(without, rate)
-    ahead_rows, hidden = run(ahead, rate)
-    for name, numbers in (("no link", free), ("no prefetch", slow), ("prefetch", hidden)):
-        print(f"{name}: " + ", ".join(f"{key} {value:.4f}" for key, value in numbers.items()), flush=True)
-    bits = [[(row["loss"], row["grad_norm"]) for row in each] for each in (rows, slow_rows, ahead_rows)]
-    assert bits[0] == bits[1] == bits[2], "a link changes numbers"
-    wire = (sent - max(row["comm_bytes_omitted"] for row in slow_rows)) / rate
+    def compare(slower, faster, names, claims):
+        """Runs the slower program without a link, and both over one on which its bytes take as long as that step; on a machine that does something
+        else at the same time claims about times get three attempts. The metrics of the three runs."""
+        for attempt in range(3):
+            rows, free = run(slower)
+            sent = sum(rows[0][key] for key in ("comm_bytes_all_gather", "comm_bytes_reduce_scatter"))
+            rate = int(sent / free["step_seconds"])
+            slow_rows, slow = run(slower, rate)
+            fast_rows, hidden = run(faster, rate)
+            for name, numbers in zip(("no link", *names), (free, slow, hidden)):
+                print(f"{name}: " + ", ".join(f"{key} {value:.4f}" for key, value in numbers.items()), flush=True)
+            wire = (sent - max(row["comm_bytes_omitted"] for row in slow_rows)) / rate
+            broken = [text for text, holds in claims(slow, hidden, wire) if not holds]
+            if not broken:
+                return rows, slow_rows, fast_rows
+            print(broken, flush=True)
+        sys.exit(f"three times: {broken}")
+
+    def numbers_of(rows):
+        return [(row["loss"], row["grad_norm"]) for row in rows]
+
     # After each rest of a link 256 KiB pass at once.
-    assert slow["comm_seconds"] > 0.5 * wire and hidden["comm_seconds"] > 0.5 * wire, "collectives are faster than the link"
-    assert slow["exposed_comm_seconds"] > 0.4 * wire, "what nothing hides is not counted as exposed"
-    assert hidden["exposed_comm_seconds"] < 0.9 * slow["exposed_comm_seconds"], "prefetch hides nothing"
-    assert hidden["comm_overlap_efficiency"] > slow["comm_overlap_efficiency"], "prefetch hides nothing"
+    runs = compare(compile(3, stage3_prefetch_bucket_size=0), compile(3, stage3_prefetch_bucket_size=10**6), ("no prefetch", "prefetch"), lambda slow, hidden, wire: (
+        ("collectives are faster than the link", slow["comm_seconds"] > 0.5 * wire and hidden["comm_seconds"] > 0.5 * wire),
+        ("what nothing hides is not counted as exposed", slow["exposed_comm_seconds"] > 0.4 * wire),
+        ("prefetch hides nothing", hidden["exposed_comm_seconds"] < 0.9 * slow["exposed_comm_seconds"]),
+        ("prefetch hides nothing", hidden["comm_overlap_efficiency"] > slow["comm_overlap_efficiency"])))
+    bits = numbers_of(runs[0])
+    assert all(numbers_of(rows) == bits for rows in runs), "a link changes numbers"
     print("prefetch hides communication")
 
     # Half of the bytes are gathers of new parameters.
-    at_once, in_next_step = compile(2, overlap_comm=False), compile(2, overlap_comm=True)
-    rows, free = run(at_once)
-    sent = sum(rows[0][key] for key in ("comm_bytes_all_gather", "comm_bytes_reduce_scatter"))
-    rate = int(sent / free["step_seconds"])
-    slow_rows, slow = run(at_once, rate)
-    later_rows, hidden = run(in_next_step, rate)
-    for name, numbers in (("no link", free), ("this step", slow), ("next step", hidden)):
-        print(f"{name}: " + ", ".join(f"{key} {value:.4f}" for key, value in numbers.items()), flush=True)
-    assert bits[0] == [(row["loss"], row["grad_norm"]) for row in rows], "a stage changes numbers"
-    for each in (slow_rows, later_rows):
-        assert bits[0] == [(row["loss"], row["grad_norm"]) for row in each], "a link changes numbers"
-        assert all(row["comm_bytes_all_gather"] == rows[0]["comm_bytes_all_gather"] for row in each), "a gather is counted in another step"
-    assert hidden["exposed_comm_seconds"] < 0.95 * slow["exposed_comm_seconds"], "gathers of new parameters hide behind nothing"
+    runs = compare(compile(2, overlap_comm=False), compile(2, overlap_comm=True), ("this step", "next step"), lambda slow, hidden, wire: (
+        ("gathers of new parameters hide behind nothing", hidden["exposed_comm_seconds"] < 0.95 * slow["exposed_comm_seconds"]),))
+    for rows in runs:
+        assert numbers_of(rows) == bits, "a stage or a link changes numbers"
+        assert all(row["comm_bytes_all_gather"] == runs[0][0]["comm_bytes_all_gather"] for row in rows), "a gather is counted in another step"
     print("the next step hides gathers of new parameters")
 
 
