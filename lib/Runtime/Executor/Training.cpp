@@ -14,7 +14,9 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <sched.h>
 #include <sstream>
+#include <unistd.h>
 #include <utility>
 
 namespace zero {
@@ -247,6 +249,12 @@ void printProgram(const Container &container, const Executor &executor, unsigned
     std::printf("note: %s\n", note.c_str());
 }
 
+/// Whether a launcher has left this process one core of several, as mpirun by itself does for two ranks.
+bool isBoundToOneCore() {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) == 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
+}
+
 void printStart(const Container &container, const DataSet &data, const Schedule &schedule, const TrainingOptions &options,
                 unsigned ranks) {
   const schema::Plan &plan = container.plan();
@@ -257,6 +265,8 @@ void printStart(const Container &container, const DataSet &data, const Schedule 
                 static_cast<unsigned long long>(perStep));
   if (plan.fast())
     std::printf("note: %s is compiled with --fast: sums are added in any order, and runs differ in their last bits\n", container.path().c_str());
+  if (isForCuda(plan) && ranks > 1 && !options.stagedChannels && isBoundToOneCore())
+    std::printf("note: this rank is bound to one core, which NCCL's threads share with it: mpirun --bind-to none leaves them all\n");
   for (const std::string &note : data.notes)
     std::printf("note: %s\n", note.c_str());
   if (options.seedGiven && options.data.format == DataFormat::Npz)
