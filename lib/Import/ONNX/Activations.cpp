@@ -1,7 +1,8 @@
 //===- Activations.cpp - Activation functions -----------------------------===//
 //
 // The branch that a select does not take is computed on a number that keeps it finite: its gradient is
-// multiplied by 0.
+// multiplied by 0. At a corner, which zeros meet, the gradient is PyTorch's (2.15): below 0 and at 0 a leaky ReLU's is its slope, at a bound a
+// clip's is 0.
 //
 //===----------------------------------------------------------------------===//
 #include "Formula.h"
@@ -95,7 +96,7 @@ LogicalResult buildLeakyRelu(NodeContext &node) {
   if (failed(x))
     return failure();
   Formula f(node);
-  return node.set(f.select(f.compare(P::lt, *x, 0.0), f.mul(*x, node.floatAttribute("alpha", 0.01f)), *x));
+  return node.set(f.select(f.compare(P::le, *x, 0.0), f.mul(*x, node.floatAttribute("alpha", 0.01f)), *x));
 }
 
 /// The slope has the shape of x or is repeated to it.
@@ -109,7 +110,7 @@ LogicalResult buildPRelu(NodeContext &node) {
   if (failed(node.broadcast(pair)))
     return failure();
   Formula f(node);
-  return node.set(f.select(f.compare(P::lt, pair[0], 0.0), f.mul(pair[1], pair[0]), pair[0]));
+  return node.set(f.select(f.compare(P::le, pair[0], 0.0), f.mul(pair[1], pair[0]), pair[0]));
 }
 
 /// log(1 + e^x) = max(x, 0) + log1p(e^-|x|), which does not overflow.
@@ -192,13 +193,6 @@ FailureOr<std::optional<Tensor>> clipBound(NodeContext &node, const Tensor &x, u
   return std::optional(node.broadcastTo(*bound, x.shape, [&] { return node.shapeOf(x); }));
 }
 
-/// Whether a bound of Clip is the number.
-bool boundIs(NodeContext &node, unsigned index, StringRef name, double number) {
-  if (node.opset < 11)
-    return node.attribute(name) && node.floatAttribute(name, 0) == number;
-  return node.has(index) && node.scalarConstant(*node.input(index)) == number;
-}
-
 LogicalResult buildClip(NodeContext &node) {
   FailureOr<Tensor> x = node.input(0);
   if (failed(x))
@@ -206,15 +200,13 @@ LogicalResult buildClip(NodeContext &node) {
   FailureOr<std::optional<Tensor>> low = clipBound(node, *x, 1, "min"), high = clipBound(node, *x, 2, "max");
   if (failed(low) || failed(high))
     return failure();
-  // Unlike max and min, a bound that is met passes the gradient; not so where this is a ReLU6, which meets its
-  // bounds often: behind a convolution of nothing but zeros.
-  bool isRelu6 = boundIs(node, 1, "min", 0) && boundIs(node, 2, "max", 6);
+  // A bound that is met passes no gradient: a ReLU6 meets its bounds often, behind a convolution of nothing but zeros.
   Formula f(node);
   Tensor result = *x;
   if (*low)
-    result = f.select(f.compare(isRelu6 ? P::le : P::lt, result, **low), **low, result);
+    result = f.select(f.compare(P::le, result, **low), **low, result);
   if (*high)
-    result = f.select(f.compare(isRelu6 ? P::ge : P::gt, result, **high), **high, result);
+    result = f.select(f.compare(P::ge, result, **high), **high, result);
   return node.set(std::move(result));
 }
 

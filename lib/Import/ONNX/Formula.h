@@ -40,10 +40,10 @@ public:
     return node.make<nn::SelectOp>(onTrue.shape, onTrue.elementType(), condition.value, onTrue.value,
                                    onFalse.value);
   }
-  /// x cut to [low, high]: unlike `max` and `min`, a bound that is met passes the gradient.
+  /// x cut to [low, high]: unlike `max` and `min`, a bound that is met passes no gradient.
   Tensor clip(Tensor x, double low, double high) const {
-    x = select(compare(nn::ComparePredicate::lt, x, low), like(x, low), x);
-    return select(compare(nn::ComparePredicate::gt, x, high), like(x, high), x);
+    x = select(compare(nn::ComparePredicate::le, x, low), like(x, low), x);
+    return select(compare(nn::ComparePredicate::ge, x, high), like(x, high), x);
   }
 
   /// `function` of the node's first input, a float tensor; of f16 and bf16 it is computed in f32.

@@ -61,8 +61,12 @@ CASES = {
     "Where": (lambda g, x: g.op("Where", g.op("Less", g.const(EVEN), g.const(np.float64(0))), x, g.op("Mul", x, x)), EVEN),
     "Dropout": (unary("Dropout"), EVEN), "Cast": (lambda g, x: g.op("Cast", g.op("Cast", x, to=TensorProto.DOUBLE), to=TensorProto.DOUBLE), EVEN),
 }
-# At a bound Clip passes the gradient, and ReLU6 does not, as PyTorch's clamp and ReLU6.
-AT_BOUNDS = {"Clip": (clip(-1, 2), [-1, 2], [1, 1]), "ReLU6": (clip(0, 6), [0, 1, 6], [0, 1, 0]), "Clip from 0": (clip(0, 1), [0, 1], [1, 1])}
+# Corners that zeros and bounds meet: PyTorch's (2.15) clamp, hardtanh, ReLU6, hardsigmoid, hardswish, leaky_relu and prelu.
+AT_BOUNDS = {
+    "Clip": (clip(-1, 2), [-1, 2], [0, 0]), "ReLU6": (clip(0, 6), [0, 1, 6], [0, 1, 0]), "Clip from 0": (clip(0, None), [0, 1], [0, 1]),
+    "HardSigmoid": (unary("HardSigmoid", alpha=0.25, beta=0.5), [-2, 0, 2], [0, 0.25, 0]), "HardSwish": (unary("HardSwish"), [-3, 3], [0, 1]),
+    "LeakyRelu": (unary("LeakyRelu", alpha=0.25), [-1, 0, 1], [0.25, 0.25, 1]), "PRelu": (binary("PRelu", 0.25), [-1, 0, 1], [0.25, 0.25, 1]),
+}
 # Where the function has a corner: any finite number.
 CORNERS = {
     "Abs": (unary("Abs"), [0]), "Relu": (unary("Relu"), [0]), "LeakyRelu": (unary("LeakyRelu"), [0]), "Clip": (clip(-1, 2), [-1, 2]),
