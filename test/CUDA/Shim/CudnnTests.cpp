@@ -249,6 +249,33 @@ TEST_F(ShimCudnn, OperationsAreChecked) {
     cudnnBackendDestroyDescriptor(part);
 }
 
+TEST_F(ShimCudnn, PartsAreOfTheirKind) {
+  using T = cudnnBackendDescriptorType_t;
+  auto finalized = [](T type, cudnnBackendAttributeName_t name, Descriptor part, auto... others) {
+    Descriptor whole = create(type);
+    set<Descriptor>(whole, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, {part});
+    (others(whole), ...);
+    return cudnnBackendFinalize(whole);
+  };
+  auto handled = [&](cudnnBackendAttributeName_t name) { return [this, name](Descriptor whole) { set<cudnnHandle_t>(whole, name, CUDNN_TYPE_HANDLE, {handle}); }; };
+  EXPECT_MISUSE(finalized(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, x, handled(CUDNN_ATTR_OPERATIONGRAPH_HANDLE)), "its operation is none");
+  EXPECT_MISUSE(finalized(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, x, handled(CUDNN_ATTR_EXECUTION_PLAN_HANDLE)),
+                "its engine configuration is none");
+  auto changed = [&](cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, auto value) {
+    Descriptor operation = operate({x, w, y}, 2);
+    set<float>(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, {1});
+    set<decltype(value)>(operation, name, type, {value});
+    return cudnnBackendFinalize(operation);
+  };
+  EXPECT_MISUSE(changed(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, x), "the operation: its convolution is none");
+  EXPECT_MISUSE(changed(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 0.0), "scales of another type than the sums");
+  Descriptor line = describe(1, {1});
+  made.push_back(line);
+  ASSERT_EQ(cudnnBackendFinalize(line), CUDNN_STATUS_SUCCESS);
+  EXPECT_MISUSE(changed(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, line), "a convolution along 1 dimensions, not 2 or 3");
+  EXPECT_MISUSE(set<cudnnHandle_t>(create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR), CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, {nullptr}), "null is no cuDNN handle");
+}
+
 TEST_F(ShimCudnn, WhatItIsMadeOfStays) {
   Descriptor other = planOf(configurations[0]);
   EXPECT_MISUSE({
