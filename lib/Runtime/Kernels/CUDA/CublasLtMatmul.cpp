@@ -10,11 +10,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/CUDA/CublasLtMatmul.h"
 #include "lib/Runtime/Kernels/CUDA/CublasLtTable.h"
+#include "lib/Runtime/Kernels/CUDA/LibraryHandle.h"
 #include "lib/Runtime/Kernels/Element.h"
 #include <algorithm>
 #include <array>
-#include <map>
-#include <mutex>
 
 using namespace zero;
 using namespace zero::kernels;
@@ -22,30 +21,9 @@ using namespace zero::kernels;
 namespace {
 
 /// One handle for all products of a device.
-class Handle {
+class Handle final : public LibraryHandle<Handle, CublasLtTable, cublasLtHandle_t> {
 public:
-  static Expected<std::shared_ptr<Handle>> of(const CublasLtTable &table, StreamDevice &device) {
-    static std::mutex mutex;
-    static std::map<StreamDevice *, std::weak_ptr<Handle>> handles;
-    std::lock_guard lock(mutex);
-    std::weak_ptr<Handle> &known = handles[&device];
-    if (std::shared_ptr<Handle> handle = known.lock())
-      return handle;
-    std::shared_ptr<Handle> handle(new Handle(table));
-    ZERO_RETURN_IF_ERROR(table.check("Create", table.Create(&handle->handle)));
-    known = handle;
-    return handle;
-  }
-  ~Handle() {
-    if (handle)
-      table.Destroy(handle);
-  }
-  cublasLtHandle_t get() const { return handle; }
-
-private:
-  explicit Handle(const CublasLtTable &table) : table(table) {}
-  const CublasLtTable &table;
-  cublasLtHandle_t handle = nullptr;
+  using LibraryHandle::LibraryHandle;
 };
 
 /// A descriptor that is destroyed with this.

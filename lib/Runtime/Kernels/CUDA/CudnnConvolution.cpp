@@ -8,10 +8,9 @@
 #include "lib/Runtime/Kernels/CUDA/CudnnConvolution.h"
 #include "lib/Runtime/Kernels/CUDA/CudnnEngines.h"
 #include "lib/Runtime/Kernels/CUDA/CudnnGraph.h"
+#include "lib/Runtime/Kernels/CUDA/LibraryHandle.h"
 #include "lib/Runtime/Kernels/Element.h"
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 using namespace zero;
 using namespace zero::kernels;
@@ -19,39 +18,20 @@ using namespace zero::kernels;
 namespace {
 
 /// One handle for all convolutions of a device; those that use it do so one after the other.
-class Handle {
+class Handle final : public LibraryHandle<Handle, CudnnTable, cudnnHandle_t> {
 public:
-  static Expected<std::shared_ptr<Handle>> of(const CudnnTable &table, StreamDevice &device) {
-    static std::mutex mutex;
-    static std::map<StreamDevice *, std::weak_ptr<Handle>> handles;
-    std::lock_guard lock(mutex);
-    std::weak_ptr<Handle> &known = handles[&device];
-    if (std::shared_ptr<Handle> handle = known.lock())
-      return handle;
-    std::shared_ptr<Handle> handle(new Handle(table));
-    ZERO_RETURN_IF_ERROR(table.check("Create", table.Create(&handle->handle)));
-    known = handle;
-    return handle;
-  }
-  ~Handle() {
-    if (handle)
-      (void)table.Destroy(handle);
-  }
-  cudnnHandle_t get() const { return handle; }
+  using LibraryHandle::LibraryHandle;
 
   Status execute(void *wanted, const CudnnDescriptor &plan, const CudnnDescriptor &pack) {
     std::lock_guard lock(mutex);
     if (wanted != stream) {
-      ZERO_RETURN_IF_ERROR(table.check("SetStream", table.SetStream(handle, static_cast<cudaStream_t>(wanted))));
+      ZERO_RETURN_IF_ERROR(table.check("SetStream", table.SetStream(get(), static_cast<cudaStream_t>(wanted))));
       stream = wanted;
     }
-    return table.check("BackendExecute", table.BackendExecute(handle, plan.get(), pack.get()));
+    return table.check("BackendExecute", table.BackendExecute(get(), plan.get(), pack.get()));
   }
 
 private:
-  explicit Handle(const CudnnTable &table) : table(table) {}
-  const CudnnTable &table;
-  cudnnHandle_t handle = nullptr;
   std::mutex mutex;
   void *stream = nullptr; ///< that it was given last
 };
