@@ -17,6 +17,9 @@ config.environment["PATH"] = os.pathsep.join(
 # mpirun as root and with more ranks than cores: what tests on small machines and in containers need.
 config.environment.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
+if mpirun := shutil.which("mpirun"):
+    config.environment["ZERO_TEST_MPIRUN"] = mpirun
+    config.environment["PATH"] = os.path.join(config.test_source_root, "Launch") + os.pathsep + config.environment["PATH"]
 # Whoever runs the tests may have calibrated this machine.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "no-cache")
 config.substitutions.append(("%python", config.python))
