@@ -87,6 +87,10 @@ std::vector<HeldGradient> findHeldGradients(const schema::Plan &plan, unsigned r
 Expected<std::string> findNonFiniteGradients(const schema::Plan &plan, Memory &memory, unsigned rank) {
   std::string found;
   for (const HeldGradient &gradient : findHeldGradients(plan, rank)) {
+    if (!gradient.elements) { // this rank holds none of it, or the program keeps none
+      found += '0';
+      continue;
+    }
     bool bad = false;
     const uint64_t most = Executor::kReadBytes / gradient.elementBytes;
     for (uint64_t first = 0; first < gradient.elements && !bad; first += most) {
