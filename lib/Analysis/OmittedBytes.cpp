@@ -38,17 +38,18 @@ private:
     getSlices(command, reads, writes);
     auto collective = dyn_cast<plan::CollectiveOp>(command);
     SmallVector<SparseTable> sums;
-    if (collective) {
+    if (collective && collective.getKind() != plan::CollectiveKind::control_sum) {
       for (const SparseTable &table : tables.lookup(collective.getSource().getBuffer())) {
         // A gather sends one rank's part of what the sum left in the same buffer.
-        if (int64_t share = table.omitted() / worldSize * (worldSize - 1); share && collective.getKind() != plan::CollectiveKind::control_sum)
+        if (int64_t share = table.omitted() / worldSize * (worldSize - 1); share)
           counts[command] += share;
         if (collective.getKind() == plan::CollectiveKind::reduce_scatter)
           sums.push_back({table.offset, table.rows, table.rowBytes, table.touched * worldSize});
       }
     }
     for (plan::SliceAttr slice : writes)
-      llvm::erase_if(tables[slice.getBuffer()], [&](const SparseTable &table) { return table.overlaps(slice); });
+      if (auto known = tables.find(slice.getBuffer()); known != tables.end())
+        llvm::erase_if(known->second, [&](const SparseTable &table) { return table.overlaps(slice); });
     for (SparseTable &sum : sums)
       tables[collective.getTarget().getBuffer()].push_back(sum);
     auto dispatch = dyn_cast<plan::DispatchOp>(command);

@@ -14,7 +14,6 @@ public:
   /// Pieces of up to `pieceBytes`. `device` outlives it.
   static Expected<std::unique_ptr<PinnedDownload>> create(StreamDevice &device, uint64_t pieceBytes);
 
-  uint64_t pieceBytes() const { return bytes; }
   /// `size` bytes from `source` on, at most a piece, until the next call. Those behind them, of which `following` are there to be read, are
   /// on their way when it returns. No queue writes either until it is read, or forgotten.
   Expected<const std::byte *> read(const std::byte *source, uint64_t size, uint64_t following);
