@@ -13,6 +13,7 @@
 #include "zero/Runtime/HAL/Staging.h"
 #include <cstring>
 #include <memory_resource>
+#include <span>
 
 namespace zero::test {
 
@@ -142,6 +143,26 @@ inline Status checkFloatTypes(Channel &channel, unsigned rank, unsigned ranks, u
   return {};
 }
 
+/// More than is read of a peer in one piece, twice: what was let go is there again.
+inline Status checkLarge(Channel &channel, unsigned rank, unsigned ranks, std::span<float> memory) {
+  const uint64_t elements = memory.size() / ranks;
+  std::vector<std::byte> staging(reduceScatterStagingBytes(elements * sizeof(float), ranks) + 1);
+  for (unsigned round = 0; round < 2; ++round) {
+    for (uint64_t i = 0; i < elements * ranks; ++i)
+      memory[i] = valueOf(rank + round, i);
+    float *own = memory.data() + rank * elements;
+    ZERO_RETURN_IF_ERROR(channel.reduceScatter(memory.data(), own, elements, staging.data()));
+    ZERO_RETURN_IF_ERROR(channel.allGather(own, memory.data(), elements * sizeof(float)));
+    for (uint64_t i = 0; i < elements * ranks; ++i) {
+      volatile float sum = valueOf(round, i);
+      for (unsigned peer = 1; peer < ranks; ++peer)
+        sum = sum + valueOf(peer + round, i);
+      ZERO_CONFORM(sameBits(memory[i], sum));
+    }
+  }
+  return {};
+}
+
 /// Gradients of a table of which each rank touched a few rows; zeros of both signs keep their bits.
 inline Status checkZeros(Channel &channel, unsigned rank, unsigned ranks, uint64_t elements) {
   constexpr uint64_t kRow = 100;
@@ -243,11 +264,12 @@ inline zero::Status zero::test::checkSharedMemory(Bootstrap &bootstrap) {
   unsigned rank = bootstrap.rank(), ranks = bootstrap.size();
   uint64_t elements = 0; // for ZERO_CONFORM
   constexpr uint64_t kSizes[] = {1, 1000, 131073, 262145};
-  const uint64_t half = uint64_t(16 << 20) * (ranks + 2), bytes = 2 * half + 10000; // not a multiple of a page's
+  constexpr uint64_t apart = 5 << 20; // further than a large page
+  const uint64_t half = uint64_t(16 << 20) * (ranks + 2), bytes = 2 * half + apart + 1000; // not a multiple of a page's
   std::unique_ptr<Device> device = createCpuDevice();
   std::vector<ByteRange> ranges;
   if (bootstrap.sharesMemory())
-    ranges = {{half + 9000, bytes}, {4097, half}, {half - 1, half + 100}};
+    ranges = {{half + apart, bytes}, {4097, half}, {half - 1, half + 100}};
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("device", bytes, ranges));
   ZERO_CONFORM(arena->shared().ranges.size() == (bootstrap.sharesMemory() ? 2u : 0u));
   ZERO_RETURN_IF_ERROR(bootstrap.share({SharedMemory(), arena->shared()}));
@@ -263,13 +285,14 @@ inline zero::Status zero::test::checkSharedMemory(Bootstrap &bootstrap) {
     return {};
   };
   Status inThread;
-  std::thread thread([&] { inThread = check(*second, half + 9000, half, true); });
+  std::thread thread([&] { inThread = check(*second, half + apart, half, true); });
   Status here = check(*first, 8192, half - 8192, true);
   thread.join();
   ZERO_RETURN_IF_ERROR(here);
   ZERO_RETURN_IF_ERROR(inThread);
-  if (bootstrap.sharesMemory())
-    ZERO_CONFORM(bootstrap.bytesOfPeers() > 0);
+  constexpr uint64_t kMoreThanAPiece = (9 << 20) + 44; // bytes of a rank
+  ZERO_RETURN_IF_ERROR(checkLarge(*first, rank, ranks, {reinterpret_cast<float *>(arena->data() + 8192), ranks * kMoreThanAPiece / sizeof(float)}));
+  ZERO_CONFORM((bootstrap.bytesOfPeers() > 0) == (bootstrap.sharesMemory() && !arena->shared().inLargePages));
   ZERO_RETURN_IF_ERROR(check(*first, 8192, half - 8192, false));
   return check(*second, 8192, half - 8192, rank % 2 == 0);
 }

@@ -1,8 +1,8 @@
 //===- MpiConformance.cpp - The MPI channel, run under mpirun -------------===//
 //
-// MpiConformance [conform | messages | machines | fail | stick | refuse | throw | stop | exit | kill | stop-in-gather | stop-in-broadcast | stop-at-end | short | unmappable]: with an argument
+// MpiConformance [conform | small-pages | messages | machines | fail | stick | refuse | throw | stop | exit | kill | stop-in-gather | stop-in-broadcast | stop-at-end | short | unmappable]: with an argument
 // behind `machines`, the last rank goes astray in that way. `stop`: SIGSTOP, in the middle of a stream of collectives. `conform` reads
-// in place what it can, `messages` nothing; for `machines` ranks 0, 1 and the others are on two. With a second argument `shared` the
+// in place what it can, `small-pages` without large pages, `messages` nothing; for `machines` ranks 0, 1 and the others are on two. With a second argument `shared` the
 // memory of `stop`, `exit` and `kill` is.
 //
 //===----------------------------------------------------------------------===//
@@ -11,20 +11,26 @@
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace zero;
 
+static bool isConformance(const std::string &mode) {
+  return mode == "conform" || mode == "small-pages" || mode == "messages" || mode == "machines";
+}
+
 static Status runRank(Bootstrap &bootstrap, const std::string &mode, bool shared) {
-  if (mode == "conform" || mode == "messages" || mode == "machines") {
+  if (isConformance(mode)) {
     ZERO_RETURN_IF_ERROR(test::checkJob(bootstrap));
     ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
     ZERO_RETURN_IF_ERROR(test::checkZeros(*channel, bootstrap.rank(), bootstrap.size(), 262144));
     // Most of what is sent there are zeros.
     const bool omits = channel->bytesOmitted() > channel->bytesSent() / 2;
     if (bootstrap.rank() == 0)
-      std::printf("%u ranks conform%s%s\n", bootstrap.size(), bootstrap.sharesMemory() ? " and read in place" : "", omits ? ", zeros are left out" : "");
+      std::printf("%u ranks conform%s%s%s\n", bootstrap.size(), bootstrap.sharesMemory() ? " and read in place" : "",
+                  bootstrap.bytesOfPeers() ? ", in small pages" : "", omits ? ", zeros are left out" : "");
     return {};
   }
   bool last = bootstrap.rank() == bootstrap.size() - 1;
@@ -42,7 +48,7 @@ static Status runRank(Bootstrap &bootstrap, const std::string &mode, bool shared
   std::unique_ptr<Device> device = createCpuDevice();
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, device->allocate("source", kBytes, {{0, shared ? kBytes : 0}}));
   if (mode == "unmappable")
-    return bootstrap.share({{arena->data(), kBytes, /*file=*/-1, {{0, kBytes}}}});
+    return bootstrap.share({{arena->data(), kBytes, /*file=*/-1, /*inLargePages=*/false, {{0, kBytes}}}});
   ZERO_RETURN_IF_ERROR(bootstrap.share({arena->shared()}));
   ZERO_ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, bootstrap.createChannel());
   if (mode == "stop-at-end") {
@@ -85,7 +91,9 @@ int main(int argc, char **argv) {
   };
   options.report = [](const Status &status) { std::fprintf(stderr, "MpiConformance: %s\n", status.message().c_str()); };
   std::string mode = argc > 1 ? argv[1] : "conform";
-  if (mode == "conform" || mode == "messages" || mode == "machines")
+  if (mode == "small-pages")
+    ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  if (isConformance(mode))
     options.timeoutSeconds = 60;
   options.sharedMemory = mode != "messages";
   if (mode == "machines")

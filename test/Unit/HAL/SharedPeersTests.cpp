@@ -17,7 +17,7 @@ struct SharedPeersInOneProcess {
   SharedPeersInOneProcess(unsigned ranks, uint64_t floats) : memory(ranks, std::vector<float>(floats)), states(ranks) {
     for (unsigned rank = 0; rank < ranks; ++rank) {
       uint64_t bytes = floats * sizeof(float);
-      auto made = SharedPeers::create(rank, {{reinterpret_cast<std::byte *>(memory[rank].data()), bytes, -1, {{0, bytes}}}});
+      auto made = SharedPeers::create(rank, {{reinterpret_cast<std::byte *>(memory[rank].data()), bytes, -1, /*inLargePages=*/false, {{0, bytes}}}});
       EXPECT_TRUE(made.ok());
       peers.push_back(std::move(*made));
     }
@@ -26,7 +26,7 @@ struct SharedPeersInOneProcess {
       one.ranks.resize(ranks);
       for (unsigned peer = 0; peer < ranks; ++peer) {
         one.ranks[peer].places = peers[peer]->own;
-        one.ranks[peer].memory.push_back({reinterpret_cast<char *>(memory[peer].data()), floats * sizeof(float), {}});
+        one.ranks[peer].memory.push_back({reinterpret_cast<char *>(memory[peer].data()), floats * sizeof(float), /*inLargePages=*/false, {}});
         if (peer != rank)
           one.others.push_back(peer);
       }

@@ -23,6 +23,7 @@ struct SharedMemory {
   std::byte *base = nullptr;
   uint64_t size = 0;
   int file = -1;
+  bool inLargePages = false; ///< mapped at a multiple of 2 MiB, what is read costs a peer one fault for 2 MiB
   std::vector<ByteRange> ranges;
 };
 

@@ -1,6 +1,7 @@
 //===- CpuDevice.cpp - Arenas, queues and events of a CPU -----------------===//
 #include "lib/Runtime/HAL/CPU/CpuEvent.h"
 #include "lib/Runtime/HAL/CPU/CpuQueue.h"
+#include "lib/Runtime/HAL/CPU/LargePages.h"
 #include "lib/Runtime/HAL/CPU/ThreadQueue.h"
 #include <algorithm>
 #include <cerrno>
@@ -25,12 +26,12 @@ public:
   }
   std::byte *data() const override { return static_cast<std::byte *>(base); }
   uint64_t size() const override { return bytes; }
-  SharedMemory shared() const override { return {data(), bytes, file, sharedRanges}; }
+  SharedMemory shared() const override { return {data(), bytes, file, inLargePages, sharedRanges}; }
 
-  /// Puts a file in memory behind the pages of `ranges`. Only those: the system has large pages for private memory alone, unless told
-  /// otherwise, and what no peer reads keeps them.
+  /// Puts a file in memory behind the large pages of `ranges`. Only those: what no peer reads has large pages also where those of files are
+  /// not to be had.
   bool share(const std::vector<ByteRange> &ranges) {
-    sharedRanges = wholePages(ranges, bytes);
+    sharedRanges = wholeLargePages(ranges, bytes);
     if (sharedRanges.empty())
       return true;
     file = ::memfd_create("zero-arena", MFD_CLOEXEC); // it needs no name, and nothing is left of it after its last process
@@ -39,13 +40,17 @@ public:
     for (auto [begin, end] : sharedRanges)
       if (::mmap(data() + begin, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(begin)) == MAP_FAILED)
         return false;
+    inLargePages = true;
+    for (auto [begin, end] : sharedRanges)
+      inLargePages = inLargePages && takeLargePages(data() + begin, end - begin);
     return true;
   }
 
 private:
-  static std::vector<ByteRange> wholePages(std::vector<ByteRange> ranges, uint64_t size) {
+  static std::vector<ByteRange> wholeLargePages(std::vector<ByteRange> ranges, uint64_t size) {
+    const uint64_t end = (size + kPage - 1) / kPage * kPage;
     for (ByteRange &range : ranges)
-      range = {range.begin / kPage * kPage, std::min((range.end + kPage - 1) / kPage * kPage, (size + kPage - 1) / kPage * kPage)};
+      range = {range.begin / kLargePage * kLargePage, std::min((range.end + kLargePage - 1) / kLargePage * kLargePage, end)};
     std::erase_if(ranges, [](ByteRange range) { return range.begin >= range.end; });
     std::sort(ranges.begin(), ranges.end(), [](ByteRange a, ByteRange b) { return a.begin < b.begin; });
     std::vector<ByteRange> joined;
@@ -61,6 +66,7 @@ private:
   void *base;
   uint64_t bytes;
   int file = -1;
+  bool inLargePages = false;
   std::vector<ByteRange> sharedRanges;
 };
 
@@ -92,8 +98,8 @@ public:
     if (uint64_t available = availableBytes(); size > available)
       return Status::programFailed(what + " does not fit: this machine has " + std::to_string(available) +
                                    " bytes available");
-    void *base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
+    void *base = mapAtLargePage(size);
+    if (!base)
       return Status::programFailed(what + " cannot be allocated: " + std::strerror(errno));
     ::madvise(base, size, MADV_HUGEPAGE); // fewer pages where the system has large ones; nothing depends on it
     auto arena = std::make_unique<CpuArena>(base, size);

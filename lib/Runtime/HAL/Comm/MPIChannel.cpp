@@ -103,7 +103,11 @@ Status MpiChannel::gatherChunks(const char *own, char *all, uint64_t bytes) {
   bool read = false;
   auto readPeers = [&] {
     for (unsigned peer : *readable)
-      streamCopy(all + peer * bytes, meeting->sourceOf(peer), bytes);
+      for (uint64_t begin = 0; begin < bytes; begin += kReadBytes) {
+        uint64_t size = std::min(kReadBytes, bytes - begin);
+        streamCopy(all + peer * bytes + begin, static_cast<const char *>(meeting->sourceOf(peer)) + begin, size);
+        meeting->letGo(peer, begin, size);
+      }
     read = true;
   };
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -135,7 +139,7 @@ Status MpiChannel::reduceScatter(const void *source, FloatType element, void *ta
 Status MpiChannel::reduceChunks(const char *source, FloatType element, char *target, FloatType targetElement,
                                 uint64_t elements, char *staging) {
   const uint64_t size = sizeOf(element), targetSize = sizeOf(targetElement),
-                 kChunk = partners->empty() ? std::max<uint64_t>(elements, 1) : kCollectiveChunkBytes / size;
+                 kChunk = (partners->empty() ? kReadBytes : kCollectiveChunkBytes) / size;
   static_assert(kCollectiveChunksInFlight <= kGatherSlots, "a reduce_scatter uses the slots of an all_gather");
   tag = (tag + 1) & 0x3fff;
   if (ranks == 1) {
@@ -157,8 +161,9 @@ Status MpiChannel::reduceChunks(const char *source, FloatType element, char *tar
   };
   for (uint64_t chunk = 0; chunk < std::min(chunks, kCollectiveChunksInFlight); ++chunk)
     ZERO_RETURN_IF_ERROR(start(chunk));
+  uint64_t kept = 0; // the first element that was read and not let go
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset);
+    uint64_t offset = chunk * kChunk, count = std::min(kChunk, elements - offset), read = offset + count;
     unsigned slot = chunk % kCollectiveChunksInFlight;
     ZERO_RETURN_IF_ERROR(wait(slot));
     contributions[rank] = source + (rank * elements + offset) * size;
@@ -167,6 +172,11 @@ Status MpiChannel::reduceChunks(const char *source, FloatType element, char *tar
     for (unsigned peer : *readable)
       contributions[peer] = static_cast<const char *>(meeting->sourceOf(peer)) + (rank * elements + offset) * size;
     sumInRankOrder(contributions.data(), 0, ranks, element, target + offset * targetSize, targetElement, count);
+    if ((read - kept) * size >= kReadBytes || read == elements) {
+      for (unsigned peer : *readable)
+        meeting->letGo(peer, (rank * elements + kept) * size, (read - kept) * size);
+      kept = read;
+    }
     if (chunk + kCollectiveChunksInFlight < chunks)
       ZERO_RETURN_IF_ERROR(start(chunk + kCollectiveChunksInFlight));
   }
@@ -193,6 +203,8 @@ template <typename T> Status MpiChannel::sumAll(const T *source, T *target, uint
       sumInRankOrder(contributions.data(), 0, ranks, FloatType::F32, result, FloatType::F32, elements);
     else
       sumInRankOrder(contributions.data(), ranks, result, elements);
+    for (unsigned peer : *readable)
+      meeting->letGo(peer, 0, elements * sizeof(T));
     return {};
   }));
   if (result != target)

@@ -77,6 +77,8 @@ private:
   uint64_t sent = 0;
   /// Chunks of an all-gather that are under way at once: they need no staging.
   static constexpr unsigned kGatherSlots = 32;
+  /// Bytes of a peer that are read in place and then let go.
+  static constexpr uint64_t kReadBytes = 8 << 20;
   /// Of each slot: for each peer, what it sends us, then what we send it.
   std::vector<MPI_Request> requests[kGatherSlots];
   /// Of each slot: for each peer, where its message goes and how long it is at most; no bytes: none is awaited.

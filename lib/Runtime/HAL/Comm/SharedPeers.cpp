@@ -1,5 +1,6 @@
 //===- SharedPeers.cpp - Memory of the other ranks of this machine --------===//
 #include "lib/Runtime/HAL/Comm/SharedPeers.h"
+#include "lib/Runtime/HAL/CPU/LargePages.h"
 #include "lib/Runtime/HAL/Comm/Machine.h"
 #include "zero/Runtime/Base/ProcessMemory.h"
 #include <algorithm>
@@ -17,9 +18,19 @@
 namespace zero {
 namespace {
 
-void *mapShared(int file, uint64_t size, int access) {
-  void *base = ::mmap(nullptr, size, access, MAP_SHARED, file, 0);
+void *mapShared(int file, uint64_t size) {
+  void *base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return base == MAP_FAILED ? nullptr : base;
+}
+
+/// The same, to be read, at a multiple of a large page's: elsewhere the system would map the file's large pages as small ones.
+char *mapSharedAtLargePage(int file, uint64_t size) {
+  void *place = mapAtLargePage(size);
+  if (place && ::mmap(place, size, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+    return static_cast<char *>(place);
+  if (place)
+    ::munmap(place, size);
+  return nullptr;
 }
 
 /// Sleeps while `number` is `seen`, at most for the interval in which failures are looked for.
@@ -37,7 +48,7 @@ void advance(std::atomic<uint32_t> &number, uint32_t value) {
 
 Expected<std::unique_ptr<SharedPeers>> SharedPeers::create(unsigned rank, std::vector<SharedMemory> memory) {
   int file = ::memfd_create("zero-meeting", MFD_CLOEXEC);
-  void *own = file >= 0 && ::ftruncate(file, sizeof(Places)) == 0 ? mapShared(file, sizeof(Places), PROT_READ | PROT_WRITE) : nullptr;
+  void *own = file >= 0 && ::ftruncate(file, sizeof(Places)) == 0 ? mapShared(file, sizeof(Places)) : nullptr;
   if (!own)
     return Status::programFailed(std::string("cannot make memory for meetings of ranks: ") + std::strerror(errno));
   return std::unique_ptr<SharedPeers>(new SharedPeers(rank, std::move(memory), file, new (own) Places));
@@ -57,7 +68,8 @@ SharedPeers::~SharedPeers() {
 std::string SharedPeers::introduction() const {
   std::string text = std::to_string(file) + " " + std::to_string(memory.size());
   for (const SharedMemory &one : memory) {
-    text += " " + std::to_string(one.file) + " " + std::to_string(one.size) + " " + std::to_string(one.ranges.size());
+    text += " " + std::to_string(one.file) + " " + std::to_string(one.size) + " " + std::to_string(one.inLargePages) + " " +
+            std::to_string(one.ranges.size());
     for (auto [begin, end] : one.ranges)
       text += " " + std::to_string(begin) + " " + std::to_string(end);
   }
@@ -75,9 +87,9 @@ Status SharedPeers::meet(const std::vector<std::string> &introductions, const Sh
       return Status::programFailed("cannot map the " + what + " of rank " + std::to_string(rank) + " (process " + std::to_string(id) +
                                    "): " + std::strerror(errno) + "; --shared-memory=off exchanges messages instead");
     };
-    auto map = [&](int theirs, uint64_t size, int access) -> void * {
+    auto map = [&](int theirs, auto mapOpened) -> void * {
       int opened = openFileOf(id, theirs);
-      void *base = opened < 0 ? nullptr : mapShared(opened, size, access);
+      void *base = opened < 0 ? nullptr : mapOpened(opened);
       int error = errno;
       if (opened >= 0)
         ::close(opened);
@@ -88,18 +100,18 @@ Status SharedPeers::meet(const std::vector<std::string> &introductions, const Sh
     int theirs = -1;
     size_t count = 0;
     words >> theirs >> count;
-    ranks[rank].places = static_cast<Places *>(map(theirs, sizeof(Places), PROT_READ | PROT_WRITE));
+    ranks[rank].places = static_cast<Places *>(map(theirs, [](int opened) { return mapShared(opened, sizeof(Places)); }));
     if (!ranks[rank].places)
       return cannot("meeting points");
     for (size_t i = 0; i < count; ++i) {
       Mapping mapping = {};
       size_t ranges = 0;
-      words >> theirs >> mapping.size >> ranges;
+      words >> theirs >> mapping.size >> mapping.inLargePages >> ranges;
       mapping.ranges.resize(ranges);
       for (ByteRange &range : mapping.ranges)
         words >> range.begin >> range.end;
       if (ranges) {
-        mapping.base = static_cast<char *>(map(theirs, mapping.size, PROT_READ));
+        mapping.base = static_cast<char *>(map(theirs, [&](int opened) { return mapSharedAtLargePage(opened, mapping.size); }));
         if (!mapping.base)
           return cannot("memory");
       }
@@ -143,6 +155,15 @@ Expected<bool> SharedMeeting::enter(const void *source) {
 const void *SharedMeeting::sourceOf(unsigned rank) const {
   uint32_t index = place(rank).memory.load(std::memory_order_relaxed);
   return peers.ranks[rank].memory[index - 1].base + place(rank).offset.load(std::memory_order_relaxed);
+}
+
+void SharedMeeting::letGo(unsigned rank, uint64_t offset, uint64_t bytes) {
+  const SharedPeers::Mapping &mapping = peers.ranks[rank].memory[place(rank).memory.load(std::memory_order_relaxed) - 1];
+  if (!mapping.inLargePages)
+    return;
+  uint64_t begin = (place(rank).offset.load(std::memory_order_relaxed) + offset) / kLargePage * kLargePage;
+  uint64_t end = (place(rank).offset.load(std::memory_order_relaxed) + offset + bytes + kLargePage - 1) / kLargePage * kLargePage;
+  ::madvise(mapping.base + begin, std::min(end, mapping.size) - begin, MADV_DONTNEED);
 }
 
 Status SharedMeeting::leave() {

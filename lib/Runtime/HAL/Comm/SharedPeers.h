@@ -48,6 +48,7 @@ private:
   struct Mapping {
     char *base;
     uint64_t size;
+    bool inLargePages;
     std::vector<ByteRange> ranges;
   };
   struct Peer {
@@ -76,6 +77,10 @@ public:
   /// rank of this machine, because one has its source elsewhere.
   Expected<bool> enter(const void *source);
   const void *sourceOf(unsigned rank) const;
+  /// Unmaps `bytes` that were read of the peer's source: they are mapped again when they are read again, so that this process' RSS counts of
+  /// its peers' memory only what it is reading. Does nothing where that memory has no large pages: mapping small ones costs as much as reading
+  /// them.
+  void letGo(unsigned rank, uint64_t offset, uint64_t bytes);
   /// This rank reads no more; returns when no peer does.
   Status leave();
 
