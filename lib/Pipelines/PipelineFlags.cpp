@@ -44,9 +44,10 @@ PipelineFlags::PipelineFlags(Phase defaultStop)
               cl::cat(category)) {}
 
 bool PipelineFlags::anyGiven() const {
-  return stage.getNumOccurrences() || prefetch.getNumOccurrences() || worldSize.getNumOccurrences() || compileTo.getNumOccurrences() ||
-         dumpPhases.getNumOccurrences() || configFile.getNumOccurrences() || target.getNumOccurrences() || deterministic.getNumOccurrences() || fast.getNumOccurrences() ||
-         tf32.getNumOccurrences() || epilogues.getNumOccurrences() || convolutions.getNumOccurrences() || cudaWorkspace.getNumOccurrences() || remarks.getNumOccurrences();
+  return any_of(cl::getRegisteredOptions(), [&](const auto &registered) {
+    const cl::Option *option = registered.second;
+    return is_contained(option->Categories, &category) && option->getNumOccurrences();
+  });
 }
 
 Expected<PipelineRequest> PipelineFlags::getRequest() const {
@@ -91,8 +92,17 @@ Expected<PipelineRequest> PipelineFlags::getRequest() const {
       return fail(formatv("--cuda-workspace-bytes is {0} but must be at least 0", cudaWorkspace.getValue()).str());
     request.target.cudaWorkspaceBytes = cudaWorkspace;
   }
-  if (request.target.target != Target::Cuda && request.target.needsCuda())
-    return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", deterministic ? "deterministic" : fast ? "fast" : tf32 ? "tf32" : request.target.epilogues ? "cuda-epilogues" : request.target.cudnnConvolutions ? "cuda-convolutions" : "cuda-workspace-bytes").str());
+  if (request.target.target != Target::Cuda) {
+    const std::pair<const cl::Option &, bool> asksForCuda[] = {{deterministic, deterministic},
+                                                               {fast, fast},
+                                                               {tf32, tf32},
+                                                               {epilogues, request.target.epilogues.has_value()},
+                                                               {convolutions, request.target.cudnnConvolutions.has_value()},
+                                                               {cudaWorkspace, request.target.cudaWorkspaceBytes.has_value()}};
+    for (const auto &[option, asks] : asksForCuda)
+      if (asks)
+        return fail(formatv("--{0} is of target cuda, but --target=cuda is not given", option.ArgStr).str());
+  }
   if (configFile.getNumOccurrences()) {
     Expected<TrainingConfig> config = TrainingConfig::parseFile(configFile);
     if (!config)

@@ -44,8 +44,6 @@ struct TargetRequest {
   std::optional<int64_t> cudaWorkspaceBytes;
 
   static constexpr int64_t kCudaWorkspaceBytes = 32 << 20; ///< of a product or convolution, where nothing else is asked
-  /// Whether anything is asked that only cuda has.
-  bool needsCuda() const { return deterministic || fast || tf32 || epilogues || cudnnConvolutions || cudaWorkspaceBytes; }
 };
 
 /// Records the target (`plan.target` and its companions, dialects/Plan) on a module that has none, with what `config` says of it; what
