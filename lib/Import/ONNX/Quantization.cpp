@@ -65,7 +65,7 @@ FailureOr<Tensor> spread(NodeContext &node, Tensor value, const Tensor &x, int64
   for (int64_t i = 0; i < x.rank(); ++i)
     if (i != axis && !(value.shape[i] == x.shape[i]))
       return refuse();
-  if (blocks != llvm::divideCeil(size, blockSize))
+  if (blocks != llvm::divideCeilSigned(size, blockSize))
     return refuse();
   // Each number blockSize times along the axis; of the last block what is needed.
   Dims apart = value.shape, repeated, whole = value.shape;

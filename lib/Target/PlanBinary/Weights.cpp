@@ -39,7 +39,7 @@ static Type getWeightsElement(Attribute data, RankedTensorType type) {
 
 /// A frozen tensor's data lie in the file as the model has them.
 static Expected<WeightTensor> makeLone(plan::StateOp state) {
-  WeightTensor tensor{state.getName().empty() ? state.getRole().str() : state.getName().str(), state.getDataAttr()};
+  WeightTensor tensor{state.getName().empty() ? state.getRole().str() : state.getName().str(), state.getDataAttr(), 0, 0, {}};
   if (!tensor.data)
     return Status::programFailed("frozen tensor '" + tensor.name + "' has no data");
   tensor.bytes = state.getSlice().getSize();

@@ -53,7 +53,7 @@ std::optional<Probabilities> matchProbabilities(Value value, Operation *reader) 
       value = select.getOnFalse();
     } else {
       found.softmax = dyn_cast_or_null<SoftmaxOp>(op);
-      if (!found.softmax || found.softmax.getAxis() != type.getRank() - 1)
+      if (!found.softmax || static_cast<int64_t>(found.softmax.getAxis()) != type.getRank() - 1)
         return std::nullopt;
       return found;
     }

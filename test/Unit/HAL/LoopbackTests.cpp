@@ -61,7 +61,7 @@ TEST(LoopbackFailure, ATimeOutSaysWhereTheMissingRanksAre) {
     view.moveTo(4, bootstrap.rank() == 1 ? uint32_t{JobView::kReadingData} : view.addPlace("update"));
     while (bootstrap.rank() == 1 && !bootstrap.failure().raised())
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    float value[3] = {}, sum;
+    float value[3] = {}, sum = 0;
     second->announce(name);
     return bootstrap.rank() == 2 ? second->reduceScatter(value, &sum, 1, nullptr) : first->allGather(&sum, value, 4);
   });
