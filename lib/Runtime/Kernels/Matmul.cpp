@@ -1,7 +1,9 @@
 //===- Matmul.cpp - Batched matrix products -------------------------------===//
 //
-// Those of f32 go through oneDNN, and of bf16 where the CPU multiplies them; those of f64, which it does not have, through
-// MatmulDoubleLoops.inc; other 16-bit ones are widened in blocks (MatmulWidened.cpp).
+// With AVX-512 those of f32 go through oneDNN, and of bf16 where the CPU multiplies them. Its product for AVX2 reaches half of the CPU's rate
+// where rows lie a power of two apart, sums in an order that depends on the number of rows, and packs in memory that no plan has: with AVX2
+// those of f32 go through MatmulPackedV3.cpp. Those of f64, which oneDNN does not have, go through MatmulDoubleLoops.inc; other 16-bit ones
+// are widened in blocks (MatmulWidened.cpp).
 //
 // The output is cut into blocks that depend on the shape alone (MatmulSizes.h): which thread computes one, and how many there
 // are, changes no bit. oneDNN itself runs on one thread always (it blocks K by thread count).
@@ -15,6 +17,7 @@
 #include "lib/Runtime/Kernels/Element.h"
 #include "lib/Runtime/Kernels/Factories.h"
 #include "lib/Runtime/Kernels/MatmulDouble.h"
+#include "lib/Runtime/Kernels/MatmulPacked.h"
 #include "lib/Runtime/Kernels/MatmulWidened.h"
 #include "lib/Runtime/Kernels/OneDnnProduct.h"
 #include "lib/Runtime/Kernels/Parameters.h"
@@ -221,8 +224,10 @@ Expected<std::unique_ptr<Kernel>> kernels::makeMatmul(std::span<const int64_t> i
   try {
     onednn::threadStream(); // oneDNN on one thread, before it looks at the number of threads
     MatmulMethod method = chooseMatmulMethod(shape, number, options.variant == CpuVariant::X86_64_V4, options.bf16Products);
+    if (method == MatmulMethod::Packed)
+      return makePackedMatmul(shape);
     if (method == MatmulMethod::Widened)
-      return makeWidenedMatmul(shape, element);
+      return makeWidenedMatmul(shape, element, options.variant);
     auto kernel = std::make_unique<Matmul>(shape, element, method);
     ZERO_RETURN_IF_ERROR(kernel->prepare());
     return std::unique_ptr<Kernel>(std::move(kernel));

@@ -1,11 +1,12 @@
 //===- MatmulWidened.cpp - Products of 16-bit floats as those of f32 ------===//
 //
-// What the CPU does not multiply itself goes through oneDNN's product of f32, block by block: the blocks of both sides are
-// widened into the workspace, the product is rounded once on its way out. Blocks depend on the shape alone, so do the sums:
+// What the CPU does not multiply itself goes through products of f32 (oneDNN's, with AVX2 ours), block by block: the blocks of both sides
+// are widened into the workspace, the product is rounded once on its way out. Blocks depend on the shape alone, so do the sums:
 // chunks of K in order. The matrices of a block have no gaps (Matmul.cpp says why).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Kernels/MatmulWidened.h"
+#include "lib/Runtime/Kernels/MatmulPacked.h"
 #include "lib/Runtime/Kernels/OneDnnProduct.h"
 #include "lib/Runtime/Kernels/WideRows.h"
 #include "zero/Runtime/Kernels/MatmulSizes.h"
@@ -31,8 +32,8 @@ struct Pieces {
 
 class WidenedMatmul : public Kernel {
 public:
-  WidenedMatmul(const MatmulShape &shape, Element element)
-      : shape(shape), plan(shape, MatmulMethod::Widened, sizeof(uint16_t)), rows(shape.m, plan.kWideRows), columns(shape.n, plan.kWideColumns),
+  WidenedMatmul(const MatmulShape &shape, Element element, CpuVariant variant)
+      : shape(shape), isPacked(variant == CpuVariant::X86_64_V3), plan(shape, MatmulMethod::Widened, sizeof(uint16_t)), rows(shape.m, plan.kWideRows), columns(shape.n, plan.kWideColumns),
         sums(shape.k, plan.kWideSum), widen(element == Element::F16 ? widenFloat16s : widenBFloat16s),
         round(element == Element::F16 ? roundToFloat16s : roundToBFloat16s), parts(plan.parts, plan.partBytes) {
     rhsAt = roundUp(rows.size * sums.size);
@@ -43,7 +44,7 @@ public:
 
   /// Creates the primitives; throws dnnl::error.
   Status prepare() {
-    if (plan.blocks == 0)
+    if (plan.blocks == 0 || isPacked)
       return {};
     for (int64_t i = 0; i < 8; ++i) {
       auto size = [i](const Pieces &pieces, int64_t bit) { return i & bit ? pieces.at(pieces.count() - 1) : pieces.size; };
@@ -64,7 +65,7 @@ public:
     auto *out = static_cast<uint16_t *>(pointers[2]);
     return onednn::runItems(parallel, plan.blocks, parts, plan.partBytes ? pointers[3] : nullptr,
                             [&](int64_t item, const WorkspaceParts::Loan &loan) {
-                              return block(item, &bound[8 * loan.index()], lhs, rhs, out, reinterpret_cast<float *>(loan.data()));
+                              return block(item, isPacked ? nullptr : &bound[8 * loan.index()], lhs, rhs, out, reinterpret_cast<float *>(loan.data()));
                             });
   }
 
@@ -103,7 +104,10 @@ private:
       else
         take(rhs + at * shape.rhsLd, shape.rhsLd, k, n, scratch + rhsAt);
       int which = (rows.isRest(i) ? 1 : 0) + (columns.isRest(j) ? 2 : 0) + (sums.isRest(l) ? 4 : 0);
-      if (dnnl_status_t status = bound[which]->run(scratch, scratch + rhsAt, l == 0 ? sum : part, scratch + scratchAt))
+      if (isPacked)
+        multiplyPackedV3({1, m, n, k, shape.transposeLhs, shape.transposeRhs, 0, shape.transposeLhs ? m : k, 0, shape.transposeRhs ? k : n, 0, n},
+                         scratch, scratch + rhsAt, l == 0 ? sum : part, m, n, scratch + scratchAt);
+      else if (dnnl_status_t status = bound[which]->run(scratch, scratch + rhsAt, l == 0 ? sum : part, scratch + scratchAt))
         return status;
       for (int64_t e = 0; l > 0 && e < m * n; ++e)
         sum[e] += part[e];
@@ -114,6 +118,7 @@ private:
   }
 
   MatmulShape shape;
+  bool isPacked;
   MatmulPlan plan;
   Pieces rows, columns, sums;
   void (*widen)(const uint16_t *, int64_t, float *);
@@ -126,8 +131,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<Kernel>> kernels::makeWidenedMatmul(const MatmulShape &shape, Element element) {
-  auto kernel = std::make_unique<WidenedMatmul>(shape, element);
+Expected<std::unique_ptr<Kernel>> kernels::makeWidenedMatmul(const MatmulShape &shape, Element element, CpuVariant variant) {
+  auto kernel = std::make_unique<WidenedMatmul>(shape, element, variant);
   ZERO_RETURN_IF_ERROR(kernel->prepare());
   return std::unique_ptr<Kernel>(std::move(kernel));
 }

@@ -9,7 +9,7 @@
 namespace zero::kernels {
 
 /// `element` is f16 or bf16. Throws dnnl::error.
-Expected<std::unique_ptr<Kernel>> makeWidenedMatmul(const MatmulShape &shape, Element element);
+Expected<std::unique_ptr<Kernel>> makeWidenedMatmul(const MatmulShape &shape, Element element, CpuVariant variant);
 
 } // namespace zero::kernels
 

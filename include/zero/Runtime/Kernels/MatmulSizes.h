@@ -9,7 +9,7 @@
 // What oneDNN 2.6 takes for a product by blocks (AVX-512): a block of the right side of at most 64 columns and 512 sums, 1024 where
 // sums are long; where it copies the left side (transposed, or rows of 16 bits at a large power of two) at most 256 rows of that;
 // of 16 bits and longer sums also those of a block in float32, of 16 blocks where it copies the left side. Its product for any
-// strides (AVX2, and with AVX-512 what that one does not do) takes none of us. Kernels check the bound when they are prepared.
+// strides (what that one does not do) takes none of us. Kernels check the bound when they are prepared.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ZERO_RUNTIME_KERNELS_MATMULSIZES_H
@@ -35,9 +35,10 @@ inline std::optional<MatmulShape> matmulShapeFromIntegers(std::span<const int64_
 
 /// How a product is computed. The order of its sums depends on it.
 enum class MatmulMethod {
-  Strided, ///< by oneDNN, matrices as they lie: f32 with AVX2, and gradients of weights with AVX-512
+  Packed,  ///< f32 with AVX2, both sides copied together block by block (MatmulPackedV3.cpp)
+  Strided, ///< by oneDNN, matrices as they lie: gradients of weights (f32) with AVX-512, which are sums over the batch
   Dense,   ///< by oneDNN, matrices without gaps, what has some is copied: f32 and bf16 with AVX-512
-  Widened, ///< 16 bits by oneDNN's product of f32, block by block (MatmulWidened.cpp)
+  Widened, ///< 16 bits as f32, block by block (MatmulWidened.cpp)
   Loops,   ///< f64, without workspace (MatmulDoubleLoops.inc)
 };
 
@@ -66,13 +67,16 @@ public:
       blocks = shape.batch * count(shape.m, kWideRows) * count(shape.n, kWideColumns);
       partBytes = widenedBytes();
       break;
+    case MatmulMethod::Packed:
+      chooseBlocks();
+      blocks = shape.batch * blocksDown() * blocksAcross();
+      partBytes = packedBytes(blockRows, blockColumns, shape.k);
+      break;
     case MatmulMethod::Strided:
     case MatmulMethod::Dense:
       chooseCut();
       size = std::min(size, extent());
-      partBytes = copyBytes(size) + (method == MatmulMethod::Dense || isOneGradient()
-                                         ? scratchBytes(at(Axis::M, size), at(Axis::N, size), shape.k, shape.transposeLhs, elementBytes)
-                                         : 0);
+      partBytes = copyBytes(size) + scratchBytes(at(Axis::M, size), at(Axis::N, size), shape.k, shape.transposeLhs, elementBytes);
       blocks = count(extent(), size);
       break;
     }
@@ -95,6 +99,12 @@ public:
   }
   int64_t copyBytes(int64_t size) const { return copyBytes(lhs(size)) + copyBytes(rhs(size)) + copyBytes(out(size)); }
 
+  /// Of packed products: blocks of a matrix, below each other and side by side.
+  int64_t blocksDown() const { return count(shape.m, blockRows); }
+  int64_t blocksAcross() const { return count(shape.n, blockColumns); }
+  /// What stays in registers; terms of a sum, rows of the left side (second cache) and columns of the right side that are packed at once.
+  static constexpr int64_t kTileRows = 6, kTileColumns = 16, kPackedTerms = 256, kPackedRows = 96, kPackedColumns = 512;
+
   // Of products of 16 bits that are widened: most rows and columns of a block, and numbers that one of its products sums.
   static constexpr int64_t kWideRows = 256, kWideColumns = 256, kWideSum = 2048;
 
@@ -103,6 +113,7 @@ public:
   int64_t elementBytes;
   Axis axis = Axis::M;
   int64_t size = 0;      ///< of a block along the axis; the last may be smaller
+  int64_t blockRows = 1, blockColumns = 1; ///< of packed products; the last may be smaller
   int64_t blocks = 0;
   int64_t parts = 0;     ///< of the workspace
   int64_t partBytes = 0; ///< of a block's copies and oneDNN's scratch
@@ -121,8 +132,6 @@ private:
   /// Most bytes of a workspace of more than two parts.
   static constexpr int64_t kWorkspaceBytes = int64_t{12} << 20;
 
-  /// The gradient of a weight: a sum over the batch, and the one product that oneDNN does by blocks as it lies.
-  bool isOneGradient() const { return shape.batch == 1 && shape.transposeLhs; }
   static int64_t count(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
   static int64_t roundUp(int64_t bytes, int64_t grain = 64) { return (bytes + grain - 1) / grain * grain; }
 
@@ -132,13 +141,31 @@ private:
     return {batchStride == 0 ? 1 : batch, transposed ? columns : rows, transposed ? rows : columns, batchStride, ld};
   }
 
+  /// A power of two, from half a block's work on at least two: three blocks would leave the second thread idle for a third of the time.
+  int64_t mostBlocks(double blockFlops) const {
+    double wanted = 2.0 * shape.batch * shape.m * shape.n * shape.k / blockFlops;
+    return wanted < 0.5 ? 1 : std::clamp<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::ceil(std::min<double>(wanted, kMaxBlocks)))), 2, kMaxBlocks);
+  }
+
+  /// Both sides of a block are packed for it alone, so blocks are large and as square as may be.
+  void chooseBlocks() {
+    int64_t down = 1, across = 1;
+    auto rows = [&] { return roundUp(count(shape.m, down), kTileRows); };
+    auto columns = [&] { return roundUp(count(shape.n, across), kTileColumns); };
+    for (int64_t most = mostBlocks(2 * kBlockFlops), blocks = shape.batch; blocks < most && (blocks == 1 || std::max(rows(), columns()) >= 2 * kBlockRows); blocks *= 2)
+      (rows() > columns() ? down : across) *= 2;
+    blockRows = rows(), blockColumns = columns();
+  }
+
+  /// What is packed of a block at once.
+  static int64_t packedBytes(int64_t rows, int64_t columns, int64_t terms) {
+    constexpr int64_t kSpilled = kTileColumns; // floats behind the last column that is transposed
+    return roundUp(4 * (std::min(terms, kPackedTerms) * (roundUp(std::min(rows, kPackedRows), kTileRows) + roundUp(std::min(columns, kPackedColumns), kTileColumns)) + kSpilled));
+  }
+
   void chooseCut() {
     const MatmulShape &s = shape;
-    double flops = 2.0 * s.batch * s.m * s.n * s.k;
-    // Products of 16 bit run at twice the speed. A power of two, from half a block's work on at least two: three blocks would leave the
-    // second thread idle for a third of the time.
-    double wanted = flops / kBlockFlops / (elementBytes == 2 ? 2 : 1);
-    int64_t most = wanted < 0.5 ? 1 : std::clamp<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::ceil(std::min<double>(wanted, kMaxBlocks)))), 2, kMaxBlocks);
+    int64_t most = mostBlocks(elementBytes == 2 ? 2 * kBlockFlops : kBlockFlops); // products of 16 bits run at twice the speed
     auto sizeOf = [&](int64_t extent, int64_t grain) { return std::max<int64_t>(roundUp(count(extent, most), grain), 1); };
     auto cut = [&](Axis along, int64_t each) {
       axis = along;
@@ -147,7 +174,7 @@ private:
     if (s.batch > 1)
       return cut(Axis::Batch, sizeOf(s.batch, 1));
     if (method == MatmulMethod::Strided) { // cutting columns repeats no packing of the right side, cutting rows none of a transposed left side
-      bool rows = s.transposeLhs ? s.m > s.n : s.m > 16 * s.n;
+      bool rows = s.m > s.n;
       return cut(rows ? Axis::M : Axis::N, sizeOf(rows ? s.m : s.n, kGrain));
     }
     bool gaps = s.lhsLd != (s.transposeLhs ? s.m : s.k) || s.rhsLd != (s.transposeRhs ? s.k : s.n) || s.outLd != s.n;
@@ -174,11 +201,11 @@ private:
                    (isNarrow && k > kSums ? 4 * rows * columns : 0));
   }
 
-  /// Floats of both sides, the result and a part of its sum, then oneDNN's scratch.
+  /// Floats of both sides, the result and a part of its sum, then oneDNN's scratch or what is packed.
   int64_t widenedBytes() const {
     int64_t m = std::min(shape.m, kWideRows), n = std::min(shape.n, kWideColumns), k = std::min(shape.k, kWideSum);
     return 4 * (roundUp(m * k, 16) + roundUp(n * k, 16) + (shape.k > kWideSum ? 2 : 1) * roundUp(m * n, 16)) +
-           scratchBytes(m, n, k, shape.transposeLhs, 4);
+           std::max(scratchBytes(m, n, k, shape.transposeLhs, 4), packedBytes(m, n, k));
   }
 };
 
@@ -186,7 +213,7 @@ private:
 inline MatmulMethod chooseMatmulMethod(const MatmulShape &shape, int64_t element, bool isV4, bool multipliesBF16) {
   constexpr int64_t kF32 = 0, kBF16 = 3; // ElementType of lib/Container/plan.fbs
   if (element == kF32)
-    return isV4 && (shape.batch > 1 || !shape.transposeLhs) ? MatmulMethod::Dense : MatmulMethod::Strided;
+    return !isV4 ? MatmulMethod::Packed : shape.batch > 1 || !shape.transposeLhs ? MatmulMethod::Dense : MatmulMethod::Strided;
   if (element == kBF16 && isV4 && multipliesBF16)
     return MatmulMethod::Dense;
   return element == kBF16 || element == 2 ? MatmulMethod::Widened : MatmulMethod::Loops;
