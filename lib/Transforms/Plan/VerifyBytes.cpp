@@ -539,14 +539,15 @@ private:
   /// After a step every parameter and every master has got a new value from a reduced gradient, and what is printed is the same on all ranks.
   LogicalResult checkStep(unsigned update, ByteMap &bytes) {
     for (plan::StateOp state : states) {
-      if ((state.getRole() != "parameter" && state.getRole() != "master") || worldSize == 1)
+      if (state.getRole() != "parameter" && state.getRole() != "master")
         continue;
       auto [begin, end] = getRange(state.getSlice());
       if (failed(bytes.visit(begin, end, [&](int64_t from, int64_t to, ByteRange &range) -> LogicalResult {
-            if (range.contents.updated)
+            // On one rank nothing is summed, but a new value there is.
+            if (worldSize == 1 ? range.writer >= 0 : range.contents.updated)
               return success();
-            auto error = state.emitError() << state.getRole() << " '" << state.getName()
-                                           << "' gets no value from a sum of its gradients over the ranks in section @update: "
+            auto error = state.emitError() << state.getRole() << " '" << state.getName() << "' gets no "
+                                           << (worldSize == 1 ? "new value" : "value from a sum of its gradients over the ranks") << " in section @update: "
                                            << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
                                            << "; zero-partition-state updates all, zero-insert-collectives reduces first";
             return noteWriter(std::move(error), range.writer >= 0 ? range.writtenBy : nullptr);

@@ -304,6 +304,31 @@ private:
       error.attachNote(micro.getLoc()) << "@micro is here";
       return error;
     }
+    return updated.empty() ? success() : verifyAllUpdated(micro, update, updated);
+  }
+
+  /// What @micro gives gradients of is updated, and @update gives every state of a step for the next.
+  LogicalResult verifyAllUpdated(func::FuncOp micro, func::FuncOp update, const llvm::DenseMap<Attribute, UpdateOp> &updated) {
+    llvm::DenseSet<Attribute> returned;
+    for (unsigned index = 0; index < update.getNumResults(); ++index)
+      returned.insert(getResultRole(update, index));
+    for (auto [index, type] : llvm::enumerate(micro.getResultTypes())) {
+      nn::RoleAttr role = getResultRole(micro, index);
+      FlatSymbolRefAttr bucket = getBucketSymbol(type);
+      if (!role || role.getKind() != nn::RoleKind::Gradient || !bucket || updated.contains(bucket))
+        continue;
+      InFlightDiagnostic error = emitError(micro.getLoc()) << "@micro gives gradient '" << role.getName() << "', but @update does not update bucket " << bucket
+                                                           << "; zero-partition-state updates all";
+      error.attachNote(update.getLoc()) << "@update is here";
+      return error;
+    }
+    for (BlockArgument argument : update.getArguments()) {
+      nn::RoleAttr role = getArgumentRole(update, argument.getArgNumber());
+      if (!role || !isBucketRole(role.getKind()) || role.getKind() == nn::RoleKind::Gradient || !getBucketSymbol(argument.getType()) || returned.contains(role))
+        continue;
+      return emitError(argument.getLoc()) << "@update takes " << nn::stringifyRoleKind(role.getKind()) << " '" << role.getName()
+                                          << "' and gives none for the next step; zero-partition-state returns each state";
+    }
     return success();
   }
 

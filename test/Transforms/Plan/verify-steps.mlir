@@ -725,6 +725,7 @@ module {
   }
   plan.section @update {
     plan.dispatch "mean" on compute reads [#plan.slice<@loss_sum, 0, 4>] writes [#plan.slice<@loss, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+    plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 256>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
   }
 }
 
@@ -767,5 +768,32 @@ module {
     plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] {label = "loss_sum", sequence = 1 : i64, wire_bytes = 4 : i64}
     plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@g, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 128, rank_stride = 128>, #plan.slice<@m, 0, 128>] waits [0] records 1 {integers = array<i64>, reals = array<f64>}
     plan.collective all_gather f32 on gather <@w, 0, 128, rank_stride = 128> to <@w, 0, 256> waits [1] {label = "b0", sequence = 0 : i64, wire_bytes = 128 : i64}
+  }
+}
+
+// -----
+
+// On one rank there is no sum, but every parameter gets a new value.
+module {
+  zero.mesh @dp {size = 1 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 1152 : i64}
+  plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @w in @device {content = #plan<content parameters>, label = "", offset = 256 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @v in @device {content = #plan<content parameters>, label = "", offset = 512 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @g in @device {content = #plan<content gradients>, label = "", offset = 768 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @lr in @device {content = #plan<content activations>, label = "", offset = 1024 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @loss in @device {content = #plan<content activations>, label = "", offset = 1088 : i64, size_bytes = 4 : i64, state}
+  plan.input "x" : tensor<64xf32> at <@x, 0, 256>
+  plan.state "parameter" "b0" at <@w, 0, 256>
+  // expected-error @+1 {{parameter 'b1' gets no new value in section @update: bytes 0..256 of @v; zero-partition-state updates all, zero-insert-collectives reduces first}}
+  plan.state "parameter" "b1" at <@v, 0, 256>
+  plan.state "gradient" "b0" at <@g, 0, 256>
+  plan.step_scalar "learning_rate" 0.5 at <@lr, 0, 4>
+  plan.step_result "loss" f32 at <@loss, 0, 4>
+  plan.section @micro_first {
+    plan.dispatch "grad" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@w, 0, 256>, #plan.slice<@v, 0, 256>] writes [#plan.slice<@g, 0, 256>, #plan.slice<@loss, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+  plan.section @update {
+    plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 256>, #plan.slice<@g, 0, 256>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
   }
 }

@@ -24,6 +24,7 @@
 // RUN: sed 's/return %losses,/return %loss,/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=LAST-LOSS
 // RUN: sed 's/return %losses, %labels,/return %losses, %count,/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=LAST-COUNT
 // RUN: sed 's/, %acc1: .*) -> (tensor/) -> (tensor/; /^  %a1 = /d; s/%a0, %a1 :/%a0, %r1 :/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: sed 's/, !zero.shard<@b1> {nn.role = #nn.role<momentum "b1">}, tensor<f32> {nn.role = #nn.role<loss "">}/, tensor<f32> {nn.role = #nn.role<loss "">}/; s/%new, %n1#1, %f#1/%new, %f#1/; s/!zero.full<@b1>, !zero.shard<@b1>, tensor<f32>, tensor<f32>$/!zero.full<@b1>, tensor<f32>, tensor<f32>/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=KEPT
 // RUN: sed 's/world_size = 2/world_size = 4/' %s > %t && not zero-opt %t --zero-verify-schedule 2>&1 | FileCheck %s --check-prefix=RANKS
 
 // SWAPPED: error: 'zero.update' op of bucket @b0 takes the exp_avg_sq 'b0' as its exp_avg; zero-partition-state gives each state its place
@@ -57,6 +58,7 @@
 // LAST-COUNT: error: 'func.return' op gives as the label_count what is not its accumulator
 // ALONE: error: 'func.return' op gives the gradient 'b1' of one micro-batch alone, but a step has 2; zero-insert-collectives adds them up
 // ALONE: note: it comes from here
+// KEPT: error: @update takes momentum 'b1' and gives none for the next step; zero-partition-state returns each state
 // RANKS: error: 'zero.mesh' op has 2 ranks, but the module was partitioned for world_size 4
 
 module attributes {zero.config = {gradient_accumulation_steps = 2 : i64, world_size = 2 : i64}} {

@@ -778,3 +778,29 @@ func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}, %g: ten
   // expected-error @below {{gives the parameter 'w' of the next step, which is not the same on all ranks; zero-insert-collectives reduces gradients first}}
   return %w1 : tensor<8xf32>
 }
+
+// -----
+
+// Gradients that no update applies.
+zero.mesh @dp {size = 2 : i64}
+zero.bucket @b0 on @dp {block = "h.0", element = f32, elements = 128 : i64, slots = [#zero.slot<"w", offset = 0, shape = [8]>]}
+zero.bucket @b1 on @dp {block = "h.1", element = f32, elements = 128 : i64, slots = [#zero.slot<"v", offset = 0, shape = [8]>]}
+// expected-error @below {{@micro gives gradient 'b1', but @update does not update bucket @b1; zero-partition-state updates all}}
+func.func @micro(%x: tensor<8xf32> {nn.role = #nn.role<input "x">}) -> (!zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, !zero.shard<@b1> {nn.role = #nn.role<gradient "b1">}) {
+  %p0 = zero.pack @b0(%x) : (tensor<8xf32>) -> !zero.partial<@b0>
+  %r0 = zero.reduce_scatter_start %p0 : !zero.partial<@b0> -> !zero.future<!zero.shard<@b0>>
+  %g0 = zero.wait %r0 : !zero.future<!zero.shard<@b0>> -> !zero.shard<@b0>
+  %p1 = zero.pack @b1(%x) : (tensor<8xf32>) -> !zero.partial<@b1>
+  %r1 = zero.reduce_scatter_start %p1 : !zero.partial<@b1> -> !zero.future<!zero.shard<@b1>>
+  %g1 = zero.wait %r1 : !zero.future<!zero.shard<@b1>> -> !zero.shard<@b1>
+  return %g0, %g1 : !zero.shard<@b0>, !zero.shard<@b1>
+}
+// expected-note @below {{@update is here}}
+func.func @update(%s: !zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}, %g: !zero.shard<@b0> {nn.role = #nn.role<gradient "b0">}, %lr: tensor<f32> {nn.role = #nn.role<learning_rate "">}) -> (!zero.shard<@b0> {nn.role = #nn.role<parameter "b0">}) {
+  %s1 = zero.update @b0(%s, %g : !zero.shard<@b0>, !zero.shard<@b0>) scalars(%lr : tensor<f32>) -> !zero.shard<@b0> {
+  ^bb0(%w: tensor<f32>, %dw: tensor<f32>, %rate: tensor<f32>):
+    %w1 = nn.sgd %w, %dw scale %rate lr %rate {momentum = 0.0 : f64, weight_decay = 0.0 : f64} : tensor<f32>, tensor<f32>
+    zero.yield %w1 : tensor<f32>
+  }
+  return %s1 : !zero.shard<@b0>
+}
