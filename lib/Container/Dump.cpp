@@ -1,6 +1,7 @@
 //===- Dump.cpp - A container as text -------------------------------------===//
 #include "zero/Container/Dump.h"
 #include "zero/Container/CommandText.h"
+#include "zero/Runtime/Base/NumberText.h"
 #include <cstdio>
 #include <map>
 
@@ -179,10 +180,10 @@ private:
            schema::EnumNameElementType(output->element()) + (output->batched() ? ", batched" : "") + " at " +
            sliceText(output->slice()));
     for (const schema::StepScalar *scalar : records(plan.step_scalars()))
-      line("step scalar " + name(scalar->kind()) + " = " + std::to_string(scalar->value()) + " at " +
+      line("step scalar " + name(scalar->kind()) + " = " + shortestText(scalar->value()) + " at " +
            sliceText(scalar->slice()));
     if (plan.least_loss_scale() > 0)
-      line("least loss scale " + std::to_string(plan.least_loss_scale()));
+      line("least loss scale " + shortestText(plan.least_loss_scale()));
     for (const schema::StepResult *result : records(plan.step_results()))
       line("step result " + name(result->kind()) + ": " + schema::EnumNameElementType(result->element()) + " at " +
            sliceText(result->slice()));
@@ -201,7 +202,7 @@ private:
       for (int64_t value : records(dispatch.integers()))
         parameters += " " + std::to_string(value);
       for (double value : records(dispatch.reals()))
-        parameters += " " + std::to_string(value);
+        parameters += " " + shortestText(value);
       return slicesText(dispatch.reads()) + " -> " + slicesText(dispatch.writes()) + (parameters.empty() ? "" : " {" + parameters.substr(1) + "}");
     }
     case schema::Action::Collective: {

@@ -25,6 +25,7 @@
 #include "dialects/NN/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "zero/Analysis/ForwardOnly.h"
+#include "zero/Runtime/Base/NumberText.h"
 #include "zero/Transforms/NN/Passes.h"
 
 using namespace mlir;
@@ -110,10 +111,10 @@ private:
                                 << "'; expected adamw, adam or sgd";
     if (nesterov && (optimizer != "sgd" || momentum == 0.0))
       return module.emitError() << "nesterov needs the optimizer sgd with momentum; got " << optimizer
-                                << " with momentum " << llvm::formatv("{0}", double(momentum)).str();
+                                << " with momentum " << shortestText(momentum);
     if (gradientClipping < 0.0)
       return module.emitError() << "gradient-clipping is "
-                                << llvm::formatv("{0}", double(gradientClipping)).str()
+                                << shortestText(gradientClipping)
                                 << ", expected 0 (off) or more";
     if (lossDivisor < 1)
       return module.emitError() << "loss-divisor is " << lossDivisor.getValue() << ", expected at least 1";
@@ -121,10 +122,10 @@ private:
       return module.emitError() << "gradient-element is '" << gradientElement.getValue()
                                 << "', expected f32, f16 or bf16";
     if (lossScale < 0.0 || lossScaleWindow < 0 || hysteresis < 1 || minLossScale <= 0.0)
-      return module.emitError() << "loss-scale is " << llvm::formatv("{0}", double(lossScale)).str()
+      return module.emitError() << "loss-scale is " << shortestText(lossScale)
                                 << ", loss-scale-window " << lossScaleWindow.getValue() << ", hysteresis "
                                 << hysteresis.getValue() << ", min-loss-scale "
-                                << llvm::formatv("{0}", double(minLossScale)).str()
+                                << shortestText(minLossScale)
                                 << "; expected 0 or more, 0 or more, at least 1, more than 0";
     return success();
   }
@@ -189,7 +190,7 @@ private:
     if (signature.parameters.empty())
       return micro.emitError("@micro has no parameter to train");
     if (static_cast<bool>(signature.lossScaleType) != (lossScale != 0.0))
-      return micro.emitError() << "loss-scale is " << llvm::formatv("{0}", double(lossScale)).str() << " but @micro takes "
+      return micro.emitError() << "loss-scale is " << shortestText(lossScale) << " but @micro takes "
                                << (signature.lossScaleType ? "one" : "none")
                                << "; nn-build-backward has scale-loss";
     return success();

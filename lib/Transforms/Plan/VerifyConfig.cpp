@@ -2,6 +2,7 @@
 #include "VerifyConfig.h"
 #include "dialects/Plan/PlanOps.h"
 #include "zero/Analysis/PlanMemory.h"
+#include "zero/Runtime/Base/NumberText.h"
 
 using namespace mlir;
 
@@ -80,8 +81,8 @@ private:
                                   .Default({"", Attribute()});
       std::optional<double> number = getNumber(attribute);
       if (number && *number != scalar.getValue().convertToDouble())
-        return scalar.emitError() << "step scalar '" << scalar.getKind() << "' is made of " << scalar.getValue().convertToDouble()
-                                  << ", but the configuration says optimizer.params." << key << " " << *number;
+        return scalar.emitError() << "step scalar '" << scalar.getKind() << "' is made of " << shortestText(scalar.getValue().convertToDouble())
+                                  << ", but the configuration says optimizer.params." << key << " " << shortestText(*number);
     }
     return success();
   }

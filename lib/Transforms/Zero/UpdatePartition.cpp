@@ -1,5 +1,6 @@
 //===- UpdatePartition.cpp - @update over buckets instead of parameters ---===//
 #include "UpdatePartition.h"
+#include "zero/Runtime/Base/NumberText.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 
@@ -130,7 +131,7 @@ private:
       if (isa<UnitAttr>(attribute))
         return "set";
       if (auto number = dyn_cast<FloatAttr>(attribute))
-        return llvm::formatv("{0}", number.getValueAsDouble());
+        return shortestText(number.getValueAsDouble());
       return llvm::formatv("{0}", attribute);
     };
     llvm::SetVector<StringAttr> names;

@@ -26,13 +26,13 @@
 
 // UNKNOWN:  error: unknown optimizer 'lion'; expected adamw, adam or sgd
 // NESTEROV: error: nesterov needs the optimizer sgd with momentum; got sgd with momentum 0
-// CLIPPING: error: gradient-clipping is -1.00, expected 0 (off) or more
+// CLIPPING: error: gradient-clipping is -1, expected 0 (off) or more
 // DIVISOR:  error: loss-divisor is 0, expected at least 1
 
 // ELEMENT:  error: gradient-element is 'f8', expected f32, f16 or bf16
-// MINIMUM:  error: loss-scale is 0.00, loss-scale-window 0, hysteresis 1, min-loss-scale 0.00; expected 0 or more, 0 or more, at least 1, more than 0
-// NO-SCALE: error: loss-scale is 8.00 but @micro takes none; nn-build-backward has scale-loss
-// A-SCALE:  error: loss-scale is 0.00 but @micro takes one; nn-build-backward has scale-loss
+// MINIMUM:  error: loss-scale is 0, loss-scale-window 0, hysteresis 1, min-loss-scale 0; expected 0 or more, 0 or more, at least 1, more than 0
+// NO-SCALE: error: loss-scale is 8 but @micro takes none; nn-build-backward has scale-loss
+// A-SCALE:  error: loss-scale is 0 but @micro takes one; nn-build-backward has scale-loss
 
 // It leaves @micro alone.
 // ADAMW-LABEL: func.func @micro

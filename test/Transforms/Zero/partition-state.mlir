@@ -382,7 +382,7 @@ func.func @update(%w: tensor<8xf32> {nn.role = #nn.role<parameter "w">}, %v: ten
     -> (tensor<8xf32> {nn.role = #nn.role<parameter "w">}, tensor<8xf32> {nn.role = #nn.role<parameter "v">}) {
   // expected-note @below {{'w' is updated here}}
   %w1 = nn.sgd %w, %dw scale %lr lr %lr {momentum = 0.0, weight_decay = 0.0} : tensor<8xf32>, tensor<f32>
-  // expected-error @below {{updates parameter 'v' with another weight_decay (0.10 and 0.00) than 'w', but both are in bucket @b0}}
+  // expected-error @below {{updates parameter 'v' with another weight_decay (0.1 and 0) than 'w', but both are in bucket @b0}}
   %v1 = nn.sgd %v, %dv scale %lr lr %lr {momentum = 0.0, weight_decay = 0.1} : tensor<8xf32>, tensor<f32>
   return %w1, %v1 : tensor<8xf32>, tensor<8xf32>
 }
