@@ -73,11 +73,20 @@ ModelStates computeModelStates(ModuleOp plan) {
   return sum;
 }
 
+/// `sum` and the elements of `shape`, or the largest number where they are more.
+static int64_t addElements(int64_t sum, ArrayRef<int64_t> shape) {
+  uint64_t elements = 1;
+  for (int64_t size : shape)
+    elements = llvm::SaturatingMultiply(elements, static_cast<uint64_t>(size));
+  elements = llvm::SaturatingAdd(elements, static_cast<uint64_t>(sum));
+  return static_cast<int64_t>(std::min<uint64_t>(elements, std::numeric_limits<int64_t>::max()));
+}
+
 std::optional<int64_t> countParameterElements(ModuleOp module) {
   std::optional<int64_t> elements;
   for (auto bucket : module.getOps<sharding::BucketOp>())
     for (auto slot : bucket.getSlots().getAsRange<sharding::SlotAttr>())
-      elements = elements.value_or(0) + slot.getNumElements();
+      elements = addElements(elements.value_or(0), slot.getShape());
   if (elements)
     return elements;
   // Functions of a step have the same parameters.
@@ -87,7 +96,7 @@ std::optional<int64_t> countParameterElements(ModuleOp module) {
       auto role = function.getArgAttrOfType<nn::RoleAttr>(index, nn::kRoleAttrName);
       auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
       if (role && type && role.getKind() == nn::RoleKind::Parameter && counted.insert(role.getName()).second)
-        elements = elements.value_or(0) + type.getNumElements();
+        elements = addElements(elements.value_or(0), type.getShape());
     }
   return elements;
 }
@@ -100,13 +109,13 @@ TrafficFactors getTrafficFactors(unsigned stage, int64_t microBatches, ReduceAt 
   return {reductions, sharded.optimizer ? 1 : reductions};
 }
 
-int64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
-                            int64_t microBatches, ReduceAt reduceAt) {
+uint64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
+                             int64_t microBatches, ReduceAt reduceAt) {
   TrafficFactors factors = getTrafficFactors(stage, microBatches, reduceAt);
   int64_t gathered = kShardedKindsOfStage[stage].optimizer ? states.parameter : states.gradient;
   // Of padded elements each rank's part is whole.
-  return llvm::divideCeil(elements, worldSize) * (worldSize - 1) *
-         (factors.reductions * states.parameter + factors.gathers * gathered);
+  return static_cast<uint64_t>(llvm::divideCeil(elements, worldSize)) * static_cast<uint64_t>(worldSize - 1) *
+         static_cast<uint64_t>(factors.reductions * states.parameter + factors.gathers * gathered);
 }
 
 } // namespace zero

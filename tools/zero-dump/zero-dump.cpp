@@ -1,6 +1,7 @@
 //===- zero-dump.cpp - Prints a compiled program --------------------------===//
 #include "zero/Container/Dump.h"
 #include "zero/Runtime/Base/NearestName.h"
+#include "zero/Runtime/Base/OutputFile.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -39,7 +40,7 @@ int main(int argc, char **argv) {
   app.add_flag("--buffers", buffers, "Arenas, buffers, each parameter's place in its bucket, and states (default: a summary)");
   app.add_flag("--collectives", collectives, "Every collective and what it sends (default: a summary)");
   app.add_flag("--config", config, "The effective configuration (default: a summary)");
-  app.add_option("--parameter", parameter, "Where a parameter lies on a rank, and its values (default: a summary)")->type_name("NAME");
+  CLI::Option *parameterOption = app.add_option("--parameter", parameter, "Where a parameter lies on a rank, and the values of a trained one (default: a summary)")->type_name("NAME");
   CLI::Option *rankOption = app.add_option("--rank", rank, "The rank of --parameter (default: 0)")->type_name("R");
   try {
     app.parse(argc, argv);
@@ -54,7 +55,7 @@ int main(int argc, char **argv) {
   }
   if (app.remaining_size())
     return fail(usageError(app, ""));
-  if (rankOption->count() && parameter.empty())
+  if (rankOption->count() && !parameterOption->count())
     return fail(Status::wrongUsage("--rank is of --parameter, which is not given"));
 
   auto container = Container::open(program);
@@ -73,7 +74,7 @@ int main(int argc, char **argv) {
       return fail(found.status());
     text += *found;
   }
-  if (!parameter.empty()) {
+  if (parameterOption->count()) {
     auto found = dumpParameter(*container, parameter, rank);
     if (!found.ok())
       return fail(found.status());
@@ -81,6 +82,6 @@ int main(int argc, char **argv) {
   }
   if (text.empty())
     text = dumpSummary(*container);
-  std::fputs(text.c_str(), stdout);
-  return 0;
+  Status written = writeOutput("-", text);
+  return written.ok() ? 0 : fail(written);
 }

@@ -13,7 +13,7 @@ namespace cl = llvm::cl;
 
 namespace {
 constexpr int kUsage = 2, kBadInput = 3;
-/// Beyond it sums of bytes over 64-bit numbers are not exact.
+/// Beyond it what a step of the most micro-batches sends is no 64-bit number.
 constexpr double kMostElements = 1e15;
 
 int fail(int code, const Twine &message) {
@@ -54,20 +54,25 @@ std::optional<int64_t> parsePsi(StringRef number, std::string &problem) {
 
 /// The trained elements of a file; null, after a diagnostic, where it has none.
 std::optional<int64_t> countElements(const Flags &flags, std::optional<zero::ImportOptions> &options, MLIRContext &context) {
+  int64_t elements = 0;
   if (options) {
-    FailureOr<int64_t> elements = zero::countTrainedElements(flags.model, *options, &context);
-    if (failed(elements))
+    FailureOr<int64_t> trained = zero::countTrainedElements(flags.model, *options, &context);
+    if (failed(trained))
       return std::nullopt;
-    if (*elements > 0)
-      return *elements;
+    elements = *trained;
   } else {
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(flags.model, &context);
     if (!module)
       return std::nullopt;
-    if (std::optional<int64_t> elements = zero::countParameterElements(*module); elements.value_or(0) > 0)
-      return elements;
+    elements = zero::countParameterElements(*module).value_or(0);
   }
-  fail(kBadInput, "'" + flags.model + "' has no trained parameter");
+  if (elements > 0 && elements <= kMostElements)
+    return elements;
+  if (elements <= 0)
+    fail(kBadInput, "'" + flags.model + "' has no trained parameter");
+  else
+    fail(kBadInput, llvm::formatv("'{0}' has {1}{2} trained elements, but at most {3:e0} are planned", flags.model.getValue(),
+                                  elements == std::numeric_limits<int64_t>::max() ? "more than " : "", elements, kMostElements).str());
   return std::nullopt;
 }
 
@@ -82,9 +87,10 @@ void printTable(const Flags &flags, int64_t elements, zero::ElementStates states
     const bool shardsGradients = zero::kShardedKindsOfStage[stage].gradient;
     for (int64_t ranks : flags.worldSizes) {
       zero::ModelStates bytes = zero::computeModelStates(elements, states, stage, ranks);
-      int64_t sent = zero::computeModelTraffic(elements, states, stage, ranks, flags.microBatches,
+      uint64_t sent = zero::computeModelTraffic(elements, states, stage, ranks, flags.microBatches,
                                                shardsGradients ? zero::ReduceAt::MicroBatch : zero::ReduceAt::Step);
-      llvm::outs() << llvm::formatv("{0,5}{1,8}{2,18}{3,18}{4,18}{5,18}{6,18}\n", stage, ranks, bytes.parameters,
+      // Blanks of their own keep the longest numbers apart.
+      llvm::outs() << llvm::formatv("{0,5} {1,7} {2,17} {3,17} {4,17} {5,17} {6,17}\n", stage, ranks, bytes.parameters,
                                     bytes.gradients, bytes.optimizer, bytes.total(), sent);
     }
   }

@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
     if (env::startedByMpirun())
       return fail(Status::badInput("--device=trace shows rank 0 alone: start it without mpirun"));
     Status shown = showProgram(flags.training.program, std::max<uint64_t>(flags.training.steps, 1), std::cout);
-    std::cout.flush();
+    if (std::cout.flush(); shown.ok() && !std::cout)
+      shown = Status::badInput("cannot write standard output");
     return shown.ok() ? 0 : fail(shown);
   }
   auto ranks = loopbackRanks(flags);

@@ -64,8 +64,8 @@ TrafficFactors getTrafficFactors(unsigned stage, int64_t microBatches, ReduceAt 
 
 /// Bytes that each rank sends in a step: (N-1)/N x elements x the factors. What is summed is sent in the parameters' type, as
 /// zero-compile does by default, a whole sum that all ranks get in the gradients', new parameters in their own.
-int64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
-                            int64_t microBatches, ReduceAt reduceAt);
+uint64_t computeModelTraffic(int64_t elements, ElementStates states, unsigned stage, int64_t worldSize,
+                             int64_t microBatches, ReduceAt reduceAt);
 
 } // namespace zero
 

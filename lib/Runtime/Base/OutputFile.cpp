@@ -10,7 +10,8 @@
 namespace zero {
 
 static Status cannotWrite(const std::string &path) {
-  return Status::badInput("cannot write '" + path + "': " + std::strerror(errno));
+  const std::string place = path == "-" ? "standard output" : "'" + path + "'";
+  return Status::badInput("cannot write " + place + ": " + std::strerror(errno));
 }
 
 OutputFile::OutputFile(std::string path, std::string temporary, int fd)

@@ -56,7 +56,7 @@ TEST(ModelStates, RankOwnsWholeElements) {
 TEST(ModelStates, TenTrillionElementsDoNotOverflow) {
   ModelStates states = computeModelStates(10000 * kBillion, getAdamStates(Precision::BF16Grad32), 0, 1024);
   EXPECT_EQ(states.total(), 180000 * kBillion);
-  EXPECT_EQ(computeModelTraffic(10240 * kBillion, {4, 4, 8}, 3, 1024, 100, ReduceAt::MicroBatch),
+  EXPECT_EQ(static_cast<int64_t>(computeModelTraffic(10240 * kBillion, {4, 4, 8}, 3, 1024, 100, ReduceAt::MicroBatch)),
             10 * kBillion * 1023 * 4 * 300);
 }
 
@@ -77,7 +77,7 @@ TEST(ModelTraffic, TwiceThriceAndWithAccumulation) {
   EXPECT_EQ(factor(2, 5), 6);
   EXPECT_EQ(factor(3, 5), 15);
   auto bytes = [](ElementStates states, unsigned stage, int64_t ranks) {
-    return computeModelTraffic(128, states, stage, ranks, 1, ReduceAt::MicroBatch);
+    return static_cast<int64_t>(computeModelTraffic(128, states, stage, ranks, 1, ReduceAt::MicroBatch));
   };
   EXPECT_EQ(bytes({4, 4, 8}, 3, 2), 3 * 128 * 4 / 2);
   EXPECT_EQ(bytes({4, 4, 8}, 3, 1), 0);
