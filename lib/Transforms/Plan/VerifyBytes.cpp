@@ -536,20 +536,24 @@ private:
     return success();
   }
 
-  /// After a step every parameter and every master has got a new value from a reduced gradient, and what is printed is the same on all ranks.
+  /// After a step every parameter and every master has got a new value from a reduced gradient, a loss scale that changes one of its own, and
+  /// what is printed is the same on all ranks.
   LogicalResult checkStep(unsigned update, ByteMap &bytes) {
+    const bool scaleChanges = llvm::any_of(states, [](plan::StateOp state) { return state.getRole() == "scale_window_steps"; });
     for (plan::StateOp state : states) {
-      if (state.getRole() != "parameter" && state.getRole() != "master")
+      const bool isTrained = state.getRole() == "parameter" || state.getRole() == "master";
+      const bool isOfScale = state.getRole() == "loss_scale" || state.getRole() == "scale_window_steps" || state.getRole() == "scale_hysteresis";
+      if (!isTrained && !(isOfScale && scaleChanges))
         continue;
+      const bool isSummed = isTrained && worldSize > 1; // on one rank nothing is, but a new value there is
       auto [begin, end] = getRange(state.getSlice());
       if (failed(bytes.visit(begin, end, [&](int64_t from, int64_t to, ByteRange &range) -> LogicalResult {
-            // On one rank nothing is summed, but a new value there is.
-            if (worldSize == 1 ? range.writer >= 0 : range.contents.updated)
+            if (isSummed ? range.contents.updated : range.writer >= 0)
               return success();
             auto error = state.emitError() << state.getRole() << " '" << state.getName() << "' gets no "
-                                           << (worldSize == 1 ? "new value" : "value from a sum of its gradients over the ranks") << " in section @update: "
+                                           << (isSummed ? "value from a sum of its gradients over the ranks" : "new value") << " in section @update: "
                                            << describe(*memory.findBuffer(state.getSlice().getBuffer()), from, to)
-                                           << "; zero-partition-state updates all, zero-insert-collectives reduces first";
+                                           << (isTrained ? "; zero-partition-state updates all, zero-insert-collectives reduces first" : "; nn-append-optimizer gives each");
             return noteWriter(std::move(error), range.writer >= 0 ? range.writtenBy : nullptr);
           })))
         return failure();

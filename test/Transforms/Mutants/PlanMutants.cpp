@@ -96,6 +96,21 @@ void forgetAwaited(ModuleOp module) {
 
 static void mutateCarried(ModuleOp module, Trial &trial, ArrayRef<std::pair<Operation *, int64_t>> carried);
 
+/// Commands of @update that alone give a parameter or a master its new value.
+static SmallVector<Operation *> getUpdates(ModuleOp module) {
+  llvm::DenseSet<Attribute> trained;
+  for (auto state : module.getOps<plan::StateOp>())
+    if (state.getRole() == "parameter" || state.getRole() == "master")
+      trained.insert(state.getSlice().getBuffer());
+  SmallVector<Operation *> updates;
+  for (auto section : module.getOps<plan::SectionOp>())
+    if (section.getSymName() == "update")
+      for (auto dispatch : section.getOps<plan::DispatchOp>())
+        if (llvm::any_of(dispatch.getWrites().getAsRange<plan::SliceAttr>(), [&](plan::SliceAttr slice) { return trained.contains(slice.getBuffer()); }))
+          updates.push_back(dispatch);
+  return updates;
+}
+
 void mutatePlan(ModuleOp module, Trial &trial) {
   SmallVector<Operation *> recorders, collectives, outlasting, early;
   SmallVector<std::pair<Operation *, int64_t>> waits, carried;
@@ -163,6 +178,12 @@ void mutatePlan(ModuleOp module, Trial &trial) {
     Undo undo(getSection(collectives[index]));
     Remove remove(collectives[index]);
     trial.expectRefusal("collective", module, collectives[index]);
+  }
+  SmallVector<Operation *> updates = getUpdates(module);
+  for (size_t index : trial.choose(updates.size())) {
+    Undo undo(getSection(updates[index]));
+    Remove remove(updates[index]);
+    trial.expectRefusal("update of a state", module, updates[index]);
   }
   forgetAwaited(module);
   mutateCarried(module, trial, carried);

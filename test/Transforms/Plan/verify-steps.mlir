@@ -797,3 +797,29 @@ module {
     plan.dispatch "sgd" on compute reads [#plan.slice<@w, 0, 256>, #plan.slice<@g, 0, 256>, #plan.slice<@lr, 0, 4>] writes [#plan.slice<@w, 0, 256>] waits [] {integers = array<i64>, reals = array<f64>}
   }
 }
+
+// -----
+
+// A loss scale that changes does so in every step.
+module {
+  zero.mesh @dp {size = 2 : i64}
+  plan.arena @device {kind = #plan<memory_kind device>, size_bytes = 640 : i64}
+  plan.buffer @x in @device {content = #plan<content activations>, label = "", offset = 0 : i64, size_bytes = 256 : i64, state}
+  plan.buffer @scale in @device {content = #plan<content activations>, label = "", offset = 256 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @window in @device {content = #plan<content activations>, label = "", offset = 320 : i64, size_bytes = 8 : i64, state}
+  plan.buffer @loss_sum in @device {content = #plan<content activations>, label = "", offset = 384 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @loss in @device {content = #plan<content activations>, label = "", offset = 448 : i64, size_bytes = 4 : i64, state}
+  plan.buffer @staging in @device {content = #plan<content staging>, label = "", offset = 512 : i64, size_bytes = 128 : i64}
+  plan.input "x" : tensor<64xf32> at <@x, 0, 256>
+  plan.state "loss_scale" "" at <@scale, 0, 4> {data = dense<8.0> : tensor<f32>}
+  // expected-error @+1 {{scale_window_steps '' gets no new value in section @update: bytes 0..8 of @window; nn-append-optimizer gives each}}
+  plan.state "scale_window_steps" "" at <@window, 0, 8> {data = dense<0> : tensor<i64>}
+  plan.step_result "loss" f32 at <@loss, 0, 4>
+  plan.section @micro_first {
+    plan.dispatch "loss" on compute reads [#plan.slice<@x, 0, 256>, #plan.slice<@scale, 0, 4>] writes [#plan.slice<@loss_sum, 0, 4>] waits [] {integers = array<i64>, reals = array<f64>}
+  }
+  plan.section @update {
+    plan.collective control_sum f32 on reduce <@loss_sum, 0, 4> to <@loss, 0, 4> staging <@staging, 0, 4> waits [] records 0 {label = "loss_sum", sequence = 0 : i64, wire_bytes = 4 : i64}
+    plan.dispatch "scale" on compute reads [#plan.slice<@loss, 0, 4>, #plan.slice<@scale, 0, 4>, #plan.slice<@window, 0, 8>] writes [#plan.slice<@scale, 0, 4>] waits [0] {integers = array<i64>, reals = array<f64>}
+  }
+}
