@@ -65,7 +65,7 @@ struct UnderWay {
   int64_t linkFree = 0;
   int64_t owed = 0; ///< what collectives have taken of the core and the compute queue has not yet lost
   DenseMap<int64_t, int64_t> recorded;        ///< events of the section before
-  DenseMap<Operation *, int64_t> early;       ///< when commands of this section end that the one before has submitted
+  DenseMap<Operation *, PredictedCommand> early; ///< what is left of commands of this section that the one before has submitted
 };
 
 struct PredictedSection {
@@ -85,7 +85,7 @@ public:
     for (Operation &op : section.getBody().front()) {
       PredictedCommand command;
       if (auto submitted = state.early.find(&op); submitted != state.early.end()) {
-        command.duration = submitted->second;
+        command = submitted->second;
       } else {
         command = run(&op, getWaits(&op));
       }
@@ -98,8 +98,11 @@ public:
     auto behindEnd = [&](int64_t time) { return std::max<int64_t>(time - result.end, 0); };
     // Each as soon as its events are recorded, beside commands of other queues.
     submitted = 0;
-    for (Operation *op : early)
-      result.left.early[op] = behindEnd(run(op, getEarlyWaits(op)).end());
+    for (Operation *op : early) {
+      PredictedCommand command = run(op, getEarlyWaits(op));
+      int64_t begin = behindEnd(command.start);
+      result.left.early[op] = {begin, behindEnd(command.end()) - begin};
+    }
     for (auto [left, free] : llvm::zip(result.left.queueFree, state.queueFree))
       left = behindEnd(free);
     result.left.linkFree = behindEnd(state.linkFree);

@@ -220,9 +220,12 @@ TEST_F(Costs, EarlyGathersRunInTheUpdate) {
   rates.collectiveSeconds = 0, rates.commandSeconds = 0, rates.wireBytesPerSecond = 1e9, rates.productFlopsPerSecond = 1e9;
   rates.linkBytesPerSecond = 1e8 * 1514 / 1448; // 10 ms a gather, and frames and headers
   auto product = [&](const std::string &waits) { return dispatch("matmul", "0, 1, 100, 100, 100, 0, 0, 0, 0, 0, 0, 0, 0", waits); };
-  parse("plan.collective all_gather f32 on gather <@a, 0, 64> to <@b, 0, 128> waits [] records 0 "
-        "{early = array<i64: 0>, label = \"b0\", sequence = 0 : i64, wire_bytes = 1000000 : i64}\n" +
-        product("waits [0]") + "}\nplan.section @update {\n" + product("waits [] records 0") + product("waits []"));
+  auto gather = [](const std::string &event) {
+    return "plan.collective all_gather f32 on gather <@a, 0, 64> to <@b, 0, 128> waits [] records " + event +
+           " {early = array<i64: 0>, label = \"b0\", sequence = 0 : i64, wire_bytes = 1000000 : i64}\n";
+  };
+  const std::string update = "}\nplan.section @update {\n" + product("waits [] records 0") + product("waits []");
+  parse(gather("0") + product("waits [0]") + update);
   // From 2 ms after the update's start to 8 ms after its end.
   std::vector<PredictedCommand> times = predictTimeline(section, CommandCosts(*module), rates);
   EXPECT_EQ(times[0].start, 0);
@@ -231,6 +234,13 @@ TEST_F(Costs, EarlyGathersRunInTheUpdate) {
   PredictedStep step = predictStep(*module, CommandCosts(*module), rates);
   EXPECT_EQ(step.duration, 10000000 + 4000000);
   EXPECT_EQ(step.exposed, 8000000);
+  // The next one has not begun where the update ends: it follows the first.
+  parse(gather("0") + gather("1") + product("waits [0]") + update);
+  times = predictTimeline(section, CommandCosts(*module), rates);
+  EXPECT_EQ(times[0].duration, 8000000);
+  EXPECT_EQ(times[1].start, 8000000);
+  EXPECT_EQ(times[1].duration, 10000000);
+  EXPECT_EQ(times[2].start, 8000000);
 }
 
 } // namespace
