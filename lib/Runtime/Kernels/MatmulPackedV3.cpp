@@ -45,7 +45,8 @@ void addTermsAtEdge(bool isFirst, const float *lhs, const float *rhs, int64_t co
   float tile[kTileRows * kTileColumns] = {};
   for (int64_t r = 0; r < rows && !isFirst; ++r)
     std::memcpy(tile + r * kTileColumns, out + r * ld, columns * sizeof(float));
-  addTerms<false>(lhs, rhs, count, tile, kTileColumns); // -0 + 0 would be 0: sums begin with 0, so none is -0
+  // First terms are stored, not added: they may be -0, which 0 + -0 is not.
+  isFirst ? addTerms<true>(lhs, rhs, count, tile, kTileColumns) : addTerms<false>(lhs, rhs, count, tile, kTileColumns);
   for (int64_t r = 0; r < rows; ++r)
     std::memcpy(out + r * ld, tile + r * kTileColumns, columns * sizeof(float));
 }

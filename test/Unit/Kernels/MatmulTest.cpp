@@ -1,7 +1,9 @@
 //===- MatmulTest.cpp - matmul --------------------------------------------===//
 #include "KernelHarness.h"
+#include "lib/Runtime/Kernels/MatmulPacked.h"
 #include "lib/Runtime/Kernels/Narrow.h"
 #include "lib/Runtime/Kernels/OneDnn.h"
+#include "zero/Runtime/Kernels/MatmulSizes.h"
 #include <array>
 #include <cmath>
 
@@ -148,6 +150,16 @@ TEST(Matmul, RowsDoNotDependOnEachOther) {
   checkRows<float>();
   checkRows<Float16>();
   checkRows<BFloat16>();
+}
+
+/// Terms too small for any number leave their sign, in whole tiles and at their edges.
+TEST(Matmul, PackedZerosKeepTheirSign) {
+  const MatmulShape shape{1, 7, 19, 2, false, false, 0, 2, 0, 19, 0, 19};
+  std::vector<float> lhs(7 * 2, -1e-30f), rhs(2 * 19, 1e-30f), out(7 * 19, 7.0f);
+  std::vector<float> space(MatmulPlan(shape, MatmulMethod::Packed, sizeof(float)).partBytes / sizeof(float));
+  kernels::multiplyPackedV3(shape, lhs.data(), rhs.data(), out.data(), shape.m, shape.n, space.data());
+  for (float sum : out)
+    EXPECT_TRUE(sum == 0 && std::signbit(sum));
 }
 
 /// The batch is many small products or one large: 1 to 5000 rows, dimensions with rests.

@@ -161,8 +161,8 @@ void SharedMeeting::letGo(unsigned rank, uint64_t offset, uint64_t bytes) {
   const SharedPeers::Mapping &mapping = peers.ranks[rank].memory[place(rank).memory.load(std::memory_order_relaxed) - 1];
   if (!mapping.inLargePages)
     return;
-  uint64_t begin = (place(rank).offset.load(std::memory_order_relaxed) + offset) / kLargePage * kLargePage;
-  uint64_t end = (place(rank).offset.load(std::memory_order_relaxed) + offset + bytes + kLargePage - 1) / kLargePage * kLargePage;
+  const uint64_t at = place(rank).offset.load(std::memory_order_relaxed) + offset;
+  uint64_t begin = at / kLargePage * kLargePage, end = (at + bytes + kLargePage - 1) / kLargePage * kLargePage;
   ::madvise(mapping.base + begin, std::min(end, mapping.size) - begin, MADV_DONTNEED);
 }
 
